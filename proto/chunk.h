@@ -26,8 +26,9 @@ class ChunkData {
   ChunkData() = default;
   explicit ChunkData(std::vector<grpc::Slice> pieces);
 
-  // Bytes.
+  // The number of bytes.
   size_t size() const { return size_; }
+  // Copies all bytes to `destination`. REQUIRES: there is room for them.
   void CopyTo(char* destination) const;
 
  private:
@@ -38,8 +39,8 @@ class ChunkData {
 // monostate: the message has neither a range nor data.
 using UploadPart = absl::variant<absl::monostate, v1::TransferRange, ChunkData>;
 
-// Read v1::UploadRequest and v1::DownloadResponse. The message may be any
-// bytes. INVALID_ARGUMENT: it is not a message of this type.
+// Read v1::UploadRequest and v1::DownloadResponse. The bytes may come from any
+// peer. INVALID_ARGUMENT: they are not a message of this type.
 absl::StatusOr<UploadPart> ReadUploadRequest(const grpc::ByteBuffer& message);
 absl::StatusOr<ChunkData> ReadDownloadResponse(const grpc::ByteBuffer& message);
 
@@ -52,8 +53,9 @@ absl::StatusOr<ChunkData> ReadUploadData(const grpc::ByteBuffer& message);
 absl::StatusOr<v1::TransferRange> ReadDownloadRequest(
     const grpc::ByteBuffer& message);
 
-// Make these messages. gRPC sends the memory of `data` itself, so it must not
-// change until gRPC has dropped the slice, which may be after the call's end.
+// Make the messages of a transfer. gRPC sends the memory of `data` itself, so
+// that memory must not change until gRPC has dropped the slice, which may be
+// after the call's end.
 grpc::ByteBuffer MakeUploadHeader(const v1::TransferRange& range);
 grpc::ByteBuffer MakeUploadData(grpc::Slice data);
 grpc::ByteBuffer MakeDownloadData(grpc::Slice data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts about one command: a row of proto/commands.inc as a value.
+// The properties of one command: a row of proto/commands.inc as a value.
 #ifndef HOLDFAST_PROTO_COMMAND_FACTS_H_
 #define HOLDFAST_PROTO_COMMAND_FACTS_H_
 
@@ -24,7 +24,8 @@ enum class CommandEffect {
   kMakes,
   kChanges,
   kEnds,
-  kGivesBack,  // as kEnds; the supervisor may get the resource's memory back
+  kGivesBack,  // like kEnds; the resource's memory may go back to the
+               // supervisor
 };
 
 // The memory that must be free before the executor carries out a command.
@@ -80,8 +81,8 @@ uint64_t StreamIn(const Message& message) {
   }
 }
 
-// Returns the facts in the command's row. A command without a row has no effect
-// and may take long.
+// Returns the properties in the command's row. A command without a row has no
+// effect and may take long.
 inline CommandFacts FactsOf(const v1::Command& command) {
   switch (command.operation_case()) {
 #define HOLDFAST_COMMAND(field, Message, outcome, length, work, room, effect, \

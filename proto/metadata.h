@@ -10,8 +10,8 @@
 
 namespace holdfast {
 
-// Tells if the daemon copies a key to an executor's call when it forwards a
-// client's call.
+// Determines whether the daemon copies a key to an executor's call when it
+// forwards a client's call.
 enum class MetadataPassage {
   kForwarded,
   // The key is for the daemon, or belongs only to this connection.

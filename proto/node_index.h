@@ -9,8 +9,9 @@
 
 namespace holdfast {
 
-// The positions of a definition's nodes by their ids. Ids mostly count up by
-// one, so that a position is a difference; other ids are hashed.
+// The positions of a definition's nodes by their ids. Ids usually count up by
+// one, so that a position is the difference of two ids. For other ids there is
+// a hash table.
 class NodeIndex {
  public:
   // Adds the next node. Returns false if the id is taken.

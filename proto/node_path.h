@@ -9,8 +9,9 @@
 
 namespace holdfast {
 
-// The path of a node in a definition: the ids of the nodes that contain it,
-// through child graphs and branches, and its own; outermost first.
+// The path of a node in a definition: the ids of the nodes that contain the
+// node, through child graphs and branches, outermost first, and then the node's
+// own id.
 class NodePath {
  public:
   // Enter appends node `id` of the definition at the path's end. Leave undoes

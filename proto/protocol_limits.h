@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The limits of the protocol. Executors enforce them, and OpenSession sends
-// them to clients (SessionLimits). A client whose daemon sends none assumes
-// them.
+// them to clients (SessionLimits). If a daemon sends no limits, the client
+// assumes these.
 #ifndef HOLDFAST_PROTO_PROTOCOL_LIMITS_H_
 #define HOLDFAST_PROTO_PROTOCOL_LIMITS_H_
 
@@ -11,26 +11,28 @@
 
 namespace holdfast {
 
-// Commands in one batch.
+// The most commands in one batch.
 inline constexpr int kMaxBatchCommands = 4096;
-// Bytes of one message.
+// The most bytes of one message.
 inline constexpr int kMaxMessageBytes = 4 << 20;
-// Bytes of inline data in one command.
+// The most bytes of inline data in one command.
 inline constexpr size_t kMaxInlineBytes = size_t{64} << 10;
-// Bytes of data in one message of Upload, Download, PutObject and GetObject.
+// The most bytes of data in one message of Upload, Download, PutObject and
+// GetObject.
 inline constexpr size_t kMaxChunkBytes = size_t{1} << 20;
-// Bytes of a buffer's name.
+// The most bytes of a buffer's name.
 inline constexpr size_t kMaxBufferNameBytes = 256;
-// Handles of one kind, unless the daemon's --max-handles is less.
+// The most handles of one kind, unless the daemon's --max-handles is less.
 inline constexpr uint32_t kMaxHandles = 1u << 18;
-// Nodes of a graph's definition, and dependencies between them, including child
-// graphs and branches.
+// The most nodes of a graph's definition, and the most dependencies between
+// them, including child graphs and branches.
 inline constexpr uint32_t kMaxGraphNodes = 1u << 16;
 inline constexpr uint32_t kMaxGraphEdges = 1u << 18;
-// Nested definitions; a graph without children has a depth of one. Protobuf
-// parses at most a hundred nested messages, and each branch takes three.
+// The greatest depth of nested definitions; a graph without children has a
+// depth of one. Protobuf parses at most a hundred nested messages, and each
+// branch takes three.
 inline constexpr uint32_t kMaxGraphDepth = 16;
-// Branches of one conditional node.
+// The most branches of one conditional node.
 inline constexpr uint32_t kMaxGraphBranches = 256;
 
 }  // namespace holdfast

@@ -16,10 +16,10 @@ struct TransportArgument {
 
 inline constexpr TransportArgument kTransportArguments[] = {
     // A message of a transfer needs only a few frames, and another stream of
-    // the connection waits for at most one of them.
+    // the connection waits for at most one frame.
     {GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 256 << 10},
-    // The bytes that are received of one stream before its reader asks for
-    // more. Together with the messages that wait for the reader
+    // The number of bytes of one stream that are received before its reader
+    // requests more. Together with the messages that wait for the reader
     // (server/rpc/served_stream.h), they are the most memory that a stalled
     // stream takes.
     {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 2 << 20},

@@ -23,12 +23,13 @@
 namespace holdfast::bench {
 
 struct BenchOptions {
-  std::string address;  // of the daemon; empty: the default
-  // Addresses of a daemon on this machine, for the group of the network.
+  std::string address;  // of the daemon; empty: the default address
+  // Addresses of a daemon on this machine, for the measurements over a network;
+  // empty: these measurements are left out.
   std::string tcp_address;
   std::string tls_address;
-  // The number of calls at once in the network group, which is measured beside
-  // a single call; 0: as many as the library makes.
+  // The number of parallel calls that the network group measures beside a
+  // single call; 0: the number that the library chooses.
   uint32_t transfer_calls = 0;
   // Names of groups; empty: all.
   std::vector<std::string> only;
@@ -39,11 +40,10 @@ struct BenchOptions {
 // Runs the groups and reports the progress on stderr.
 absl::StatusOr<Report> Run(const BenchOptions& options);
 
-// Returns one line for each group, such as
-// "session: open a session and what it costs".
+// Returns one line for each group: its name and what it measures.
 std::string DescribeGroups();
 
-// The state that the groups share. Used by one thread.
+// The state that the groups of measurements share. Used by one thread.
 class Bench {
  public:
   static absl::StatusOr<std::unique_ptr<Bench>> Create(BenchOptions options);
@@ -53,18 +53,22 @@ class Bench {
   const std::shared_ptr<Daemon>& daemon() const { return daemon_; }
   absl::StatusOr<std::unique_ptr<Session>> OpenSession() const;
 
-  // The session that the groups share, opened on first use, and a stream of it.
+  // Returns the session that the groups share. The first call opens it.
   absl::StatusOr<Session*> session();
 
-  // The driver's own figures of one group, measured on first use. Empty if this
-  // machine has no such driver.
+  // Returns the driver's own figures of one group. The first call for a group
+  // measures them. If that fails, for instance because this machine does not
+  // have the daemon's driver, prints the reason to stderr and returns no
+  // figures.
   const NativeFigures& Native(const std::string& group);
-  // One of these figures as a baseline.
+  // Returns one figure of Native() as a baseline; nullopt: there is no such
+  // figure.
   std::optional<Baseline> NativeBaseline(const std::string& group,
                                          const std::string& name);
 
-  // The round trip over a bare gRPC stream, measured on first use. The server
-  // ends after the measurement, so that its threads do not disturb others.
+  // Returns the round trip over a bare gRPC stream. The first call measures it.
+  // The server process ends after the measurement, so that its threads do not
+  // disturb others.
   absl::StatusOr<Summary> PingPong();
 
   void Add(Figure figure);
@@ -83,7 +87,7 @@ class Bench {
   Report report_;
 };
 
-// The groups.
+// Each function measures one group, and adds its figures to `bench`.
 absl::Status MeasureSessions(Bench& bench);
 absl::Status MeasureCommands(Bench& bench);
 absl::Status MeasureLaunches(Bench& bench);

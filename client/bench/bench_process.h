@@ -15,8 +15,8 @@
 namespace holdfast::bench {
 
 // This program, run again as `PROGRAM bench ARGUMENTS`, with pipes for its
-// stdin and stdout. Baselines are measured in such processes: as a program
-// without Holdfast would run.
+// stdin and stdout. Baselines are measured in such processes, which run as a
+// program without Holdfast does.
 class BenchProcess {
  public:
   static absl::StatusOr<std::unique_ptr<BenchProcess>> Start(
@@ -29,11 +29,13 @@ class BenchProcess {
   // Writes to the stdin of the process. Returns false if the process has gone.
   bool Write(absl::string_view text);
 
-  // Read its stdout: up to the end of a line, and up to the end of the file.
+  // Read the stdout of the process: ReadLine up to the end of a line, ReadAll
+  // up to the end of the file. Block meanwhile.
   std::string ReadLine();
   std::string ReadAll();
 
-  // Closes its stdin and waits for its end. Returns true if it exited with 0.
+  // Closes the stdin of the process and waits for its end. Returns true if its
+  // exit status is 0.
   bool Wait();
 
  private:

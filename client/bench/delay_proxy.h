@@ -26,7 +26,7 @@ class DelayProxy {
   // Breaks all connections.
   ~DelayProxy();
 
-  // "127.0.0.1:PORT"
+  // The proxy's address, "127.0.0.1:PORT".
   std::string target() const;
 
  private:

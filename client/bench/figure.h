@@ -28,19 +28,20 @@ struct Bar {
 struct Figure {
   std::string group;
   std::string name;
-  // "µs", "ms", "/s", "GB/s", "MiB"
+  // The unit: "µs", "ms", "/s", "GB/s" or "MiB".
   std::string unit;
   Better better = Better::kLess;
   Summary value;
   std::optional<Baseline> baseline;
   std::optional<Bar> bar;
 
-  // value / baseline
+  // Returns value / baseline; nullopt: there is no baseline.
   std::optional<double> Ratio() const;
+  // Returns true if the value reaches the bar; nullopt: there is no bar.
   std::optional<bool> Met() const;
 
-  // Set the bar: a number, or a multiple of the baseline. A figure without a
-  // baseline gets no bar.
+  // Set the bar: a number, or a multiple of the baseline. Without a baseline,
+  // ReachingRatio and the functions below set no bar.
   Figure Reaching(double limit, const std::string& text) &&;
   Figure ReachingRatio(double ratio) &&;
   // Sets the bar to the baseline plus `more`, in the figure's unit. REQUIRES:

@@ -55,7 +55,8 @@ absl::StatusOr<Summary> ThroughTime(int nodes, bool quick, Launch launch,
 template <typename Launch, typename Synchronize>
 absl::StatusOr<Summary> GraphRate(int nodes, bool quick, Launch launch,
                                   Synchronize synchronize) {
-  // A round cannot be cut short, so one launch tells how many are affordable.
+  // A round cannot be cut short, so the time of one launch determines the
+  // number of launches.
   const Stopwatch one;
   if (absl::Status status = launch(); !status.ok()) return status;
   if (absl::Status status = synchronize(); !status.ok()) return status;

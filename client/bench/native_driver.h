@@ -19,8 +19,8 @@
 namespace holdfast::bench {
 
 // Device 0 as a program without Holdfast uses it: a driver, one stream, and a
-// context that is current in the calling thread. Use it in one thread, until
-// the process ends.
+// context that is current in the calling thread. All calls must come from the
+// thread that called Open, and the object lives until the process ends.
 class NativeDriver {
  public:
   static absl::StatusOr<std::unique_ptr<NativeDriver>> Open(
@@ -32,7 +32,7 @@ class NativeDriver {
   }
   CUstream stream() const { return stream_->handle(); }
 
-  // A kernel of a PTX or cubin image.
+  // Loads a PTX or cubin image, and returns its kernel of this name.
   absl::StatusOr<std::shared_ptr<const cuda::Kernel>> Load(
       const std::string& image, const std::string& kernel) const;
 

@@ -19,8 +19,8 @@ class NvrtcProcess {
   static absl::StatusOr<std::unique_ptr<NvrtcProcess>> Start();
 
   // Compiles a source to PTX for kCompileArch. Returns the time in
-  // microseconds, measured in that process. UNAVAILABLE: it failed; stderr has
-  // the reason.
+  // microseconds, measured in that process. UNAVAILABLE: the compilation
+  // failed; stderr has the reason.
   absl::StatusOr<double> Compile(const std::string& source);
 
  private:

@@ -10,7 +10,7 @@ namespace holdfast::bench {
 
 // Returns the host memory that a process has written and shares with no other
 // process, in MiB. `pid` is a number or "self". NOT_FOUND: there is no such
-// process, or it is another user's.
+// process, or it belongs to another user.
 absl::StatusOr<double> PrivateMemoryMiB(const std::string& pid);
 
 }  // namespace holdfast::bench

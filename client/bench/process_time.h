@@ -14,9 +14,11 @@ struct ProcessTime {
   double cpu_milliseconds = 0;
 };
 
-// Both read /proc. NOT_FOUND: there is no such process.
+// Returns the parent and the CPU time of a process, from /proc. NOT_FOUND:
+// there is no such process.
 absl::StatusOr<ProcessTime> ReadProcessTime(pid_t pid);
-// Returns the daemon of an executor, which is a child of the daemon's spawner.
+// Returns the process id of an executor's daemon: the parent of the executor's
+// parent, which is the daemon's spawner. NOT_FOUND: there is no such process.
 absl::StatusOr<pid_t> DaemonOf(pid_t executor);
 
 }  // namespace holdfast::bench

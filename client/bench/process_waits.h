@@ -11,7 +11,7 @@
 namespace holdfast::bench {
 
 // Returns how often the present threads of a process have gone to sleep so far:
-// their voluntary context switches. Each was followed by a wake-up, or will be.
+// their voluntary context switches. Each such switch is followed by a wake-up.
 // NOT_FOUND: there is no such process.
 absl::StatusOr<uint64_t> CountWaits(pid_t pid);
 

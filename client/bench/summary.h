@@ -28,7 +28,7 @@ struct Summary {
   // (p90 - p10) / p50
   double spread() const { return p50 > 0 ? (p90 - p10) / p50 : 0; }
 
-  // REQUIRES: not empty.
+  // Returns the summary of `samples`. REQUIRES: there are samples.
   static Summary Of(std::vector<double> samples, Better better);
 };
 

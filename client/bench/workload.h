@@ -17,7 +17,7 @@
 
 namespace holdfast::bench {
 
-// A rate is the median of this many rounds.
+// The number of rounds of a rate, whose median counts.
 inline constexpr int kRounds = 7;
 
 inline int LaunchesPerRound(bool quick) { return quick ? 2'000 : 20'000; }
@@ -51,7 +51,7 @@ std::string NewSource(int number);
 // integers, so that the result is exact however it is rounded.
 inline constexpr float kSaxpyA = 2.0f;
 void MakeSaxpyData(float* x, float* y);
-// DATA_LOSS: some elements are wrong.
+// Checks the result of SAXPY. DATA_LOSS: some elements are wrong.
 absl::Status CheckSaxpy(const float* x, const float* y, const float* out);
 
 }  // namespace holdfast::bench

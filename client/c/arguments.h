@@ -19,8 +19,8 @@ namespace holdfast::c {
 
 using Arguments = absl::InlinedVector<Argument, 16>;
 
-// Both functions fill an object of the caller. Every launch calls them, and
-// returning the object by value would double their cost.
+// ToConfig and ToArguments fill an object of the caller. Every launch calls
+// these functions, and returning the object by value would double their cost.
 
 // Sets `config` to `given`, completed with the defaults. INVALID_ARGUMENT: an
 // unknown attribute, or a number that its type cannot hold.

@@ -82,9 +82,9 @@ struct hf_kernel {
 namespace holdfast::c {
 
 // Returns the caller's options struct, which may be of an older or a newer
-// version. Members that it lacks have their values in `defaults`. Reads at most
-// `struct_size` bytes, which is the first member. INVALID_ARGUMENT:
-// `struct_size` is too small, as in a struct of zeros.
+// version. Members that the caller's struct lacks get their values from
+// `defaults`. Reads at most `struct_size` bytes, which is the first member.
+// INVALID_ARGUMENT: `struct_size` is too small, as in a struct of zeros.
 template <typename Options>
 absl::StatusOr<Options> Complete(const Options* given, Options defaults) {
   if (given == nullptr) return defaults;
@@ -124,7 +124,8 @@ absl::Status Give(Value value, Handle** out) {
   return absl::OkStatus();
 }
 
-// The same for a StatusOr. Returns its error, if it has one.
+// Moves the value of a StatusOr into a new Handle, or returns the StatusOr's
+// error.
 template <typename Handle, typename Value>
 absl::Status Give(absl::StatusOr<Value> value, Handle** out) {
   if (!value.ok()) return std::move(value).status();

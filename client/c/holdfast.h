@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Holdfast for C, and for every language that can call C. Link with
- * -lholdfast, or load libholdfast.so.0. It exports the functions below and
- * nothing else.
+ * Holdfast for C, and for every language that can call C. Link with -lholdfast,
+ * or load libholdfast.so.0. It exports no other C functions than those below.
  *
  *   hf_daemon* daemon;
  *   hf_session* session;
@@ -63,9 +62,10 @@
  * freeing an object does not end it in the daemon. Fork earlier, or call exec()
  * in the child.
  *
- * OPTIONS are structs that begin with their own size: initialise them with
- * their HF_..._INIT macro and set what differs. NULL stands for the defaults.
- * So a program goes on working with a later library that knows more options.
+ * OPTIONS are structs that begin with their own size: initialize each struct
+ * with its HF_..._INIT macro, and then set the members that differ. NULL stands
+ * for the defaults. Thus a program also works with a later library that has
+ * more options.
  *
  * SIZES and offsets are in bytes. Devices are named by their ordinal.
  *
@@ -164,7 +164,8 @@ const char* hf_code_name(hf_code code);
 
 /* Accessors of an error. For a NULL error they return HF_OK, "", 0 or false. */
 hf_code hf_error_code(const hf_error* error);
-/* One or more sentences: the object, the value, the limit; without the log. */
+/* One or more sentences that name the object, the value and the limit. The log
+ * is not included. */
 const char* hf_error_message(const hf_error* error);
 /* The name of the failed call of the driver or compiler, "cuMemCreate"; "" if
  * Holdfast itself refused. */
@@ -173,7 +174,7 @@ const char* hf_error_call(const hf_error* error);
  * the result, "CUDA_ERROR_OUT_OF_MEMORY". */
 int32_t hf_error_result(const hf_error* error);
 const char* hf_error_result_name(const hf_error* error);
-/* One sentence about the result. */
+/* One sentence that explains the result. */
 const char* hf_error_explanation(const hf_error* error);
 /* The whole log of the compiler or linker. */
 const char* hf_error_log(const hf_error* error);
@@ -193,16 +194,17 @@ typedef struct hf_dim3 {
 /* A resource that did not survive a fault. Calls that use it fail with the
  * reason. */
 typedef struct hf_lost_resource {
-  uint64_t handle; /* as hf_buffer_handle and its kin return it */
+  uint64_t handle; /* of hf_buffer_handle or a similar function */
   const char* reason;
 } hf_lost_resource;
 
-/* An account of one fault: why the session's executor died, and how far the
- * commands had come. Filled in by the library; a member that lies beyond
- * `struct_size` is not there, since the library is older than this header. */
+/* The report of one fault: why the session's executor died, and how far the
+ * commands had come. The library fills it in. Members beyond `struct_size` do
+ * not exist: the library is then older than this header. */
 typedef struct hf_fault {
   size_t struct_size;
-  /* Epoch of the session that the fault ended; the first is 1. */
+  /* The number of the epoch that the fault ended: a session's first fault ends
+   * epoch 1. */
   uint64_t epoch;
   /* `cause` is one or more sentences. `result_name` is the name of the CUDA
    * error, "" if a signal or a limit ended the executor. */
@@ -221,31 +223,31 @@ typedef struct hf_fault {
    * command up to `completed_through` is known to have taken effect, for
    * instance up to the last hf_session_synchronize. Later commands, up to
    * `submitted_through`, may have run in part or in whole. Commands after
-   * `submitted_through` have not run; those of them up to `received_through`
-   * had arrived and were dropped. */
+   * `submitted_through` have not run. The commands from there up to
+   * `received_through` had arrived and were dropped. */
   uint64_t completed_through;
   uint64_t submitted_through;
   uint64_t received_through;
   /* Descriptions of the last submitted commands, the oldest first. */
   const char* const* last_commands;
   size_t last_command_count;
-  /* Resources that did not survive, the first 64 of them, and their number
-   * altogether. */
+  /* The resources that did not survive: the first `lost_listed` of them, at
+   * most 64, and the number of all of them. */
   const hf_lost_resource* lost;
   size_t lost_listed;
   uint64_t lost_count;
-  /* All of this as lines of text for people. */
+  /* The report as lines of text for people. */
   const char* description;
 } hf_fault;
 
-/* The fault that the error reports; NULL if it reports none. Lives as long as
- * the error. */
+/* Returns the fault that the error reports; NULL if it reports none. The result
+ * lives as long as the error. */
 const hf_fault* hf_error_fault(const hf_error* error);
 
 /* -------------------------------------------------------------------- text */
 
-/* Bytes that a function returns. A 0 follows them, which the size does not
- * count. */
+/* Bytes that a function returns, and that the caller frees. A 0 follows the
+ * bytes; hf_text_size does not count it. */
 const char* hf_text_data(const hf_text* text);
 size_t hf_text_size(const hf_text* text);
 void hf_text_free(hf_text* text);
@@ -259,9 +261,11 @@ void hf_text_free(hf_text* text);
  *   NULL or "": $HOLDFAST_ADDRESS, else the system's or the user's socket.
  * HF_UNAVAILABLE: there is no daemon. Waits. */
 hf_error* hf_daemon_connect(const char* address, hf_daemon** daemon);
-/* The address that NULL stands for, whether or not a daemon is there. */
+/* Returns the address that hf_daemon_connect uses for NULL, whether or not a
+ * daemon is there. */
 hf_error* hf_default_address(hf_text** address);
-/* The daemon of an embedded: address ends when its sessions are closed too. */
+/* Frees the connection. The daemon of an embedded: address ends when the
+ * sessions of this object are closed, too. */
 void hf_daemon_free(hf_daemon* daemon);
 
 /* The address that was given or chosen; for a private daemon, the address of
@@ -270,26 +274,29 @@ const char* hf_daemon_address(const hf_daemon* daemon);
 
 /* Describe in JSON the daemon itself; its sessions, oldest first; and its cache
  * of compiled programs. The JSON has the names of the fields of
- * GetServerInfoResponse, ListSessionsResponse and GetCacheStatisticsResponse
- * in proto/holdfast/v1. Each waits. HF_PERMISSION_DENIED: the cache is for
- * the daemon's own user. */
+ * GetServerInfoResponse, ListSessionsResponse and GetCacheStatisticsResponse in
+ * proto/holdfast/v1. Each waits. HF_PERMISSION_DENIED:
+ * hf_daemon_cache_statistics is for operators. */
 hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json);
-/* The programs in the cache, most recently used first: JSON of
- * ListCacheEntriesResponse. max_entries 0: as many as the daemon returns by
- * default. Waits. */
+/* Returns the programs in the cache, most recently used first, as JSON of
+ * ListCacheEntriesResponse: all programs if the caller is an operator, else
+ * those of its tenant. max_entries 0: as many as the daemon allows. Waits. */
 hf_error* hf_daemon_cache_entries(hf_daemon* daemon, uint32_t max_entries,
                                   hf_text** json);
-/* Forgets every compiled program. Waits. */
+/* Removes every program from the cache. HF_PERMISSION_DENIED: the caller is not
+ * an operator. Waits. */
 hf_error* hf_daemon_clear_cache(hf_daemon* daemon);
 
 /* ----------------------------------------------------------------- devices */
 
-/* The devices of the daemon are 0 to *count - 1. Waits. */
+/* Sets *count to the number of the daemon's devices, which have the ordinals 0
+ * to *count - 1. Waits. */
 hf_error* hf_daemon_device_count(hf_daemon* daemon, uint32_t* count);
 
-/* One device with every attribute. HF_NOT_FOUND: no such device. Waits. */
+/* Describes one device with every attribute. HF_NOT_FOUND: there is no such
+ * device. Waits. */
 hf_error* hf_daemon_describe_device(hf_daemon* daemon, uint32_t device,
                                     hf_device_info** info);
 void hf_device_info_free(hf_device_info* info);
@@ -303,22 +310,26 @@ const char* hf_device_info_pci_bus_id(const hf_device_info* info);
 void hf_device_info_compute_capability(const hf_device_info* info,
                                        uint32_t* major, uint32_t* minor);
 uint64_t hf_device_info_total_memory(const hf_device_info* info);
-/* Lower is more urgent: greatest <= least. */
+/* Sets the range of the priorities of streams. A lower number is more urgent:
+ * *greatest <= *least. */
 void hf_device_info_stream_priorities(const hf_device_info* info,
                                       int32_t* least, int32_t* greatest);
 /* True for Holdfast's software device, false for a GPU. */
 bool hf_device_info_is_software(const hf_device_info* info);
-/* As cuDriverGetVersion: 1000 * major + 10 * minor. */
+/* 1000 * major + 10 * minor, as cuDriverGetVersion returns it. */
 int32_t hf_device_info_driver_version(const hf_device_info* info);
-/* The library that the daemon's executors have loaded as their driver. */
+/* The path of the library that the daemon's executors have loaded as their
+ * driver. */
 const char* hf_device_info_driver_path(const hf_device_info* info);
 
-/* Every CUdevice_attribute by its name without CU_DEVICE_ATTRIBUTE_, in lower
- * case: "max_threads_per_block". Returns false, and leaves *value, if the
- * driver does not have it. */
+/* Sets *value to a CUdevice_attribute. `name` is the attribute's name without
+ * CU_DEVICE_ATTRIBUTE_, in lower case: "max_threads_per_block". Returns false,
+ * and leaves *value, if the driver does not have the attribute. */
 bool hf_device_info_attribute(const hf_device_info* info, const char* name,
                               int64_t* value);
-/* The same by position, sorted by name; REQUIRES: index < count. */
+/* Access the attributes by position, sorted by name.
+ * hf_device_info_attribute_at sets *value and returns the name. REQUIRES: index
+ * < count. */
 size_t hf_device_info_attribute_count(const hf_device_info* info);
 const char* hf_device_info_attribute_at(const hf_device_info* info,
                                         size_t index, int64_t* value);
@@ -341,11 +352,11 @@ typedef struct hf_session_options {
   /* A label for people, shown by `holdfast sessions`; at most 128 bytes. */
   const char* name;
   /* The devices that the session may use: ordinals, UUIDs or their beginnings
-   * ("GPU-b1f6"), "most-free". None: all of them. */
+   * ("GPU-b1f6"), or "most-free". device_count 0: all devices. */
   const char* const* devices;
   size_t device_count;
-  /* Device memory that the session may have in buffers; 0: the daemon's own
-   * limit. */
+  /* The most bytes of device memory that the session may have in buffers; 0:
+   * the daemon's own limit. */
   uint64_t memory_limit;
   /* The time for which the session outlives a broken connection, in seconds; at
    * most 3600. */
@@ -379,15 +390,16 @@ typedef struct hf_session_options {
   }
 
 /* Opens a session, which has an executor process of its own in the daemon and
- * owns streams, events, buffers, modules and graphs there. It keeps the daemon
- * connected. HF_UNAVAILABLE: no daemon or no executor; HF_RESOURCE_EXHAUSTED:
- * too many sessions. Waits. */
+ * owns streams, events, buffers, modules and graphs there. The session keeps
+ * the connection open, even if the hf_daemon is freed. HF_UNAVAILABLE: there is
+ * no daemon, or it has no executor. HF_RESOURCE_EXHAUSTED: the daemon has too
+ * many sessions. Waits. */
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session);
-/* Attaches to a session of the same tenant, "s-7", that has no client. Only the
- * options about the client are used. HF_NOT_FOUND: there is no such session;
- * HF_FAILED_PRECONDITION: the session has a client, was opened without a
- * detached_lifetime, or is lost. Waits. */
+/* Attaches to a session of the same tenant, "s-7", that has no client. Options
+ * that do not concern the client are ignored. HF_NOT_FOUND: there is no such
+ * session; HF_FAILED_PRECONDITION: the session has a client, was opened without
+ * a detached_lifetime, or is lost. Waits. */
 hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
                             const hf_session_options* options,
                             hf_session** session);
@@ -403,19 +415,19 @@ hf_error* hf_session_recover(hf_session* session);
  * the executor is gone and all memory is free, after at most 10 seconds. A
  * closed session may be closed again. Waits. */
 hf_error* hf_session_close(hf_session* session);
-/* Also closes the session. */
+/* Closes the session as hf_session_close does, and frees the object. */
 void hf_session_free(hf_session* session);
 
 /* "s-7". */
 const char* hf_session_id(const hf_session* session);
-/* The devices that the session may use, in the order that was asked for.
- * Returns the first of *count. */
+/* Returns an array of *count ordinals: the devices that the session may use, in
+ * the order of the options. The array lives as long as the session. */
 const uint32_t* hf_session_devices(const hf_session* session, size_t* count);
 /* Returns when the work of all streams is done. Waits. */
 hf_error* hf_session_synchronize(hf_session* session);
-/* Returns when the daemon has processed every command so far, though streams
- * may not have run them yet. Reports failures, such as a refused allocation, as
- * every call that waits. Waits. */
+/* Returns when the daemon has processed every command so far; streams may not
+ * have finished their work yet. Reports failures, such as a refused allocation,
+ * as every call that waits does. Waits. */
 hf_error* hf_session_check(hf_session* session);
 /* Sends the commands of the batch that is being filled. Returns the number of
  * the last submitted command; commands are numbered from 1. Does not wait. */
@@ -425,7 +437,8 @@ uint64_t hf_session_flush(hf_session* session);
  * `peer`. Waits. */
 hf_error* hf_session_can_access_peer(hf_session* session, uint32_t device,
                                      uint32_t peer, bool* can);
-/* Give kernels of `device` access to the memory of `peer`, and end it. */
+/* Give kernels of `device` access to the memory of `peer`, or end this
+ * access. */
 hf_error* hf_session_enable_peer_access(hf_session* session, uint32_t device,
                                         uint32_t peer);
 hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
@@ -434,8 +447,8 @@ hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
 /* Sets the calling thread's hook; NULL removes it. While the thread waits for
  * the result of a command, the hook is called about ten times a second with no
  * lock held. When it returns false, the waiting call returns HF_CANCELLED; the
- * work itself continues. For languages whose signal handlers cannot run inside
- * a call. */
+ * work itself continues. Use a hook in languages whose signal handlers cannot
+ * run inside a call. */
 void hf_set_wait_hook(bool (*hook)(void));
 
 /* Makes the calling thread quiet, or makes it an ordinary thread again; for a
@@ -449,9 +462,10 @@ void hf_set_quiet_thread(bool quiet);
 
 typedef struct hf_stream_options {
   size_t struct_size;
-  /* Lower is more urgent; within the device's range. */
+  /* A lower number is more urgent. hf_device_info_stream_priorities returns the
+   * device's range. */
   int32_t priority;
-  /* Synchronises with the legacy default stream of the executor. */
+  /* The stream synchronizes with the legacy default stream of the executor. */
   bool blocking;
 } hf_stream_options;
 #define HF_STREAM_OPTIONS_INIT \
@@ -461,7 +475,7 @@ typedef struct hf_stream_options {
 hf_error* hf_stream_create(hf_session* session, uint32_t device,
                            const hf_stream_options* options,
                            hf_stream** stream);
-/* Work that was submitted to the stream is still carried out. */
+/* Frees the stream. Work that was submitted to it is still carried out. */
 void hf_stream_free(hf_stream* stream);
 
 uint32_t hf_stream_device(const hf_stream* stream);
@@ -472,7 +486,7 @@ hf_error* hf_stream_synchronize(hf_stream* stream);
 /* Sets *done to true if all work of the stream so far is finished. Waits for
  * the answer. */
 hf_error* hf_stream_is_done(hf_stream* stream, bool* done);
-/* Records the event at this place of the stream. */
+/* Records the event after the stream's work so far. */
 hf_error* hf_stream_record(hf_stream* stream, hf_event* event);
 /* Make later work of the stream wait for the last recording of the event, or
  * for the other stream's work so far. */
@@ -487,12 +501,12 @@ hf_error* hf_stream_status(const hf_stream* stream);
 
 typedef struct hf_event_options {
   size_t struct_size;
-  /* The event can be asked for elapsed time. */
+  /* The event stores its time, for hf_event_elapsed. */
   bool timing;
   /* The executor sleeps, rather than spins, while it waits for the event. */
   bool blocking_sync;
-  /* hf_event_export shares the event; excludes timing, and takes 2 MiB of the
-   * device. Graphs cannot use it. */
+  /* hf_event_export can share the event. Such an event cannot have timing,
+   * takes 2 MiB of the device, and cannot be used in graphs. */
   bool interprocess;
 } hf_event_options;
 #define HF_EVENT_OPTIONS_INIT \
@@ -508,22 +522,23 @@ hf_error* hf_event_synchronize(hf_event* event);
 /* Sets *done to true if the last recording has been reached, or if the event
  * was never recorded. Waits for the answer. */
 hf_error* hf_event_is_done(hf_event* event, bool* done);
-/* Milliseconds between two recordings. HF_FAILED_PRECONDITION: one has no
- * timing or was never recorded; HF_UNAVAILABLE: one has not been reached.
- * Waits for the answer. */
+/* Sets *milliseconds to the time from the recording of `start` to the recording
+ * of `end`. HF_FAILED_PRECONDITION: one of the events has no timing, or was
+ * never recorded. HF_UNAVAILABLE: a recording has not been reached. Waits for
+ * the answer. */
 hf_error* hf_event_elapsed(const hf_event* start, const hf_event* end,
                            float* milliseconds);
 hf_error* hf_event_status(const hf_event* event);
 
 /* ------------------------------------------------------------------ fences */
 
-/* Makes a place in the session's commands that can be waited for once. It is
- * reached when every command so far has been processed and the work of these
- * streams so far is done. */
+/* Makes a fence: a place in the session's commands that can be waited for. The
+ * fence is reached when every command so far has been processed, and the work
+ * of these streams so far is done. */
 hf_error* hf_fence_create(hf_session* session, const hf_stream* const* streams,
                           size_t stream_count, hf_fence** fence);
 void hf_fence_free(hf_fence* fence);
-/* Waits. */
+/* Returns when the fence is reached. Waits. */
 hf_error* hf_fence_wait(hf_fence* fence);
 
 /* ----------------------------------------------------------------- buffers */
@@ -535,8 +550,9 @@ hf_error* hf_fence_wait(hf_fence* fence);
 hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
                              uint64_t size, const hf_stream* stream,
                              hf_buffer** buffer);
-/* The same with a name, UTF-8 of at most 256 bytes, for a client that attaches
- * to the session later. */
+/* Allocates memory as hf_buffer_allocate does, with a name by which a later
+ * client of the session can take it (hf_buffer_take). The name is UTF-8 of at
+ * most 256 bytes. */
 hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
                                    uint32_t device, uint64_t size,
                                    const hf_stream* stream, hf_buffer** buffer);
@@ -569,11 +585,12 @@ uint64_t hf_buffer_handle(const hf_buffer* buffer);
 hf_error* hf_buffer_address(const hf_buffer* buffer, uint64_t* address);
 hf_error* hf_buffer_status(const hf_buffer* buffer);
 
-/* Copies from ordinary memory, which may be changed when the call returns. */
+/* Copies from ordinary memory, which may be changed when the call returns. A
+ * large copy waits until the bytes are in the buffer. */
 hf_error* hf_buffer_upload(const hf_buffer* buffer, uint64_t offset,
                            const void* data, uint64_t size,
                            const hf_stream* stream);
-/* Copies to ordinary memory. Success means that these are the right bytes.
+/* Copies to ordinary memory. Success means that `data` has the buffer's bytes.
  * Waits. */
 hf_error* hf_buffer_download(const hf_buffer* buffer, uint64_t offset,
                              void* data, uint64_t size,
@@ -583,13 +600,15 @@ hf_error* hf_buffer_copy(const hf_buffer* destination,
                          uint64_t destination_offset, const hf_buffer* source,
                          uint64_t source_offset, uint64_t size,
                          const hf_stream* stream);
-/* Repeats a pattern of 1, 2 or 4 bytes over a range of whole patterns. */
+/* Fills a range with a repeated pattern of 1, 2 or 4 bytes. `offset` and `size`
+ * are multiples of `pattern_size`. */
 hf_error* hf_buffer_fill(const hf_buffer* buffer, uint64_t offset,
                          uint64_t size, const void* pattern,
                          size_t pattern_size, const hf_stream* stream);
 
-/* The place of a box in a buffer: the bytes to its first row, from one row to
- * the next, and from one slice to the next. A pitch of 0: without gaps. */
+/* The place of a box in a buffer: the offset of its first row, and the bytes
+ * from one row to the next and from one slice to the next. A pitch of 0: there
+ * are no gaps. */
 typedef struct hf_box_range {
   const hf_buffer* buffer;
   uint64_t offset;
@@ -621,31 +640,31 @@ hf_error* hf_buffer_copy_all(const hf_range_copy* copies, size_t count,
 
 /* ------------------------------------------------------------------ arenas */
 
-/* Makes memory of this process that the session's executor also maps and
- * page-locks, so that copies between it and buffers need no socket. Takes about
- * 40 ms a GiB: make one arena, and allocate spans in it.
+/* Makes an arena: memory of this process that the session's executor also maps
+ * and page-locks, so that copies between the arena and buffers need no socket.
+ * Takes about 40 ms a GiB: make one arena, and allocate spans in it.
  * HF_FAILED_PRECONDITION: the executor is on another machine. Waits. */
 hf_error* hf_arena_create(hf_session* session, uint64_t size, hf_arena** arena);
 /* Makes an arena of a whole memfd, which other processes may also have. The
  * memfd must have the seals F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL, and no
  * seal against writing. The caller keeps the descriptor. */
 hf_error* hf_arena_create_of(hf_session* session, int memory, hf_arena** arena);
-/* The memory is unmapped when all spans are freed, too. */
+/* Frees the arena. The memory is unmapped when all its spans are freed, too. */
 void hf_arena_free(hf_arena* arena);
 uint64_t hf_arena_size(const hf_arena* arena);
 
-/* Allocates bytes of the arena, aligned to 256. HF_RESOURCE_EXHAUSTED: no free
- * range is large enough. */
+/* Allocates bytes of the arena, aligned to 256 bytes and not cleared.
+ * HF_RESOURCE_EXHAUSTED: no free range is large enough. */
 hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span);
 /* Makes a span of bytes that another process has allocated in the same memory.
- * They do not count as allocated in this arena. */
+ * The bytes do not count as allocated in this arena. */
 hf_error* hf_arena_span_at(hf_arena* arena, uint64_t offset, uint64_t size,
                            hf_span** span);
-/* Synchronize first with the copies that use the span. */
+/* Frees the span. Synchronize first with the copies and kernels that use it. */
 void hf_span_free(hf_span* span);
 void* hf_span_data(const hf_span* span);
 uint64_t hf_span_size(const hf_span* span);
-/* Bytes from the start of its arena. */
+/* The offset of the span in its arena. */
 uint64_t hf_span_offset(const hf_span* span);
 /* Sets *address to the address at which kernels of the session find the first
  * byte. It equals hf_span_data, unless that address is in use in this process
@@ -655,8 +674,8 @@ uint64_t hf_span_offset(const hf_span* span);
  * lasting address. */
 hf_error* hf_span_address(const hf_span* span, uint64_t* address);
 
-/* Copies between a span and a buffer. Does not wait: leave the bytes alone
- * until the stream has done the copy. */
+/* Copy between a span and a buffer. Do not wait: do not use the bytes of the
+ * span until the stream has done the copy. */
 hf_error* hf_span_to_buffer(const hf_span* span, uint64_t span_offset,
                             const hf_buffer* buffer, uint64_t offset,
                             uint64_t size, const hf_stream* stream);
@@ -726,7 +745,7 @@ typedef struct hf_compile_options {
   size_t struct_size;
   hf_language language;
   hf_format target;
-  /* The name that messages show; NULL: "source.cu". */
+  /* The name of the source in messages; NULL: "source.cu". */
   const char* name;
   /* "sm_90", "90" ...; NULL: the architecture of device 0. */
   const char* arch;
@@ -736,13 +755,14 @@ typedef struct hf_compile_options {
   /* Template instantiations to compile: "vector_add<float>". */
   const char* const* name_expressions;
   size_t name_expression_count;
-  /* Headers for the source, by the name in #include. */
+  /* Headers that the source may include, by the name in #include. */
   const hf_named_bytes* headers;
   size_t header_count;
-  /* NVVM IR only: more modules of the program. */
+  /* For NVVM IR only: more modules of the program. */
   const hf_named_bytes* extra_sources;
   size_t extra_source_count;
-  /* May be NULL. */
+  /* Called with `progress_user` while the program waits or is compiled; may be
+   * NULL. */
   hf_compile_progress_function progress;
   void* progress_user;
   /* Folders of this machine. The headers in them that the source includes are
@@ -773,7 +793,7 @@ typedef struct hf_link_options {
   /* One word each, as nvJitLink spells them: "-maxrregcount=32". */
   const char* const* options;
   size_t option_count;
-  /* May be NULL. */
+  /* Called with `progress_user` while the link waits or runs; may be NULL. */
   hf_compile_progress_function progress;
   void* progress_user;
 } hf_link_options;
@@ -791,7 +811,7 @@ hf_error* hf_link(hf_daemon* daemon, const hf_link_input* inputs, size_t count,
                   const hf_link_options* options, hf_compilation** compilation);
 
 void hf_compilation_free(hf_compilation* compilation);
-/* Lives as long as the compilation. */
+/* Returns the object code, which lives as long as the compilation. */
 const hf_object* hf_compilation_object(const hf_compilation* compilation);
 /* Warnings and remarks of the compiler. */
 const char* hf_compilation_log(const hf_compilation* compilation);
@@ -802,7 +822,7 @@ const char* hf_compilation_compiler(const hf_compilation* compilation);
 /* "sm_90". */
 const char* hf_compilation_arch(const hf_compilation* compilation);
 bool hf_compilation_cache_hit(const hf_compilation* compilation);
-/* Time in the compiler; 0 for a hit. */
+/* The time in the compiler; 0 if the cache had the result. */
 double hf_compilation_seconds(const hf_compilation* compilation);
 
 /* The kind of a kernel's parameter, as far as the kernel's PTX tells it. */
@@ -812,9 +832,9 @@ typedef enum hf_parameter_kind {
   HF_FLOAT_PARAMETER = 2,
 } hf_parameter_kind;
 
-/* The number of kernels whose parameters are known. They are known for PTX, and
- * for a cubin that was made by way of PTX. 0 with a daemon that is older than
- * this function. */
+/* The number of kernels whose parameters are known. Parameters are known for
+ * PTX, and for a cubin that was made by way of PTX. 0 with a daemon that is
+ * older than this function. */
 size_t hf_compilation_kernel_count(const hf_compilation* compilation);
 /* Returns the name that kernel number `index` has in the object. Sets *kinds to
  * the kinds of its *count parameters. REQUIRES: index <
@@ -837,53 +857,60 @@ uint64_t hf_object_size(const hf_object* object);
 /* 32 bytes. */
 const uint8_t* hf_object_sha256(const hf_object* object);
 size_t hf_object_symbol_count(const hf_object* object);
-/* Source-level name number `index`; *lowered: its name in the object. REQUIRES:
- * index < count. */
+/* Returns the source-level name number `index`, and sets *lowered to its name
+ * in the object. REQUIRES: index < count. */
 const char* hf_object_symbol_at(const hf_object* object, size_t index,
                                 const char** lowered);
-/* The bytes. HF_NOT_FOUND: the store does not have them any more. Waits. */
+/* Returns the object's bytes. HF_NOT_FOUND: the store does not have them any
+ * more. Waits. */
 hf_error* hf_object_fetch(hf_daemon* daemon, const hf_object* object,
                           hf_text** bytes);
 
 /* ----------------------------------------------------- modules and kernels */
 
-/* Loads PTX, a cubin or a fatbin for every device of the session. */
+/* Loads PTX, a cubin or a fatbin on every device of the session. */
 hf_error* hf_module_load(hf_session* session, const hf_object* object,
                          hf_module** module);
-/* The module is unloaded when its kernels and globals are freed, too. */
+/* Frees the module. The code is unloaded when its kernels and globals are
+ * freed, too. */
 void hf_module_free(hf_module* module);
-/* The names of its kernels as they stand in the object, sorted, one a line.
- * Waits. */
+/* Returns the names that the module's kernels have in the object, sorted, one a
+ * line. Waits. */
 hf_error* hf_module_kernel_names(const hf_module* module, hf_text** names);
-/* A kernel by its source-level name, "vector_add<float>", or its name in the
- * object. If there is none, its launches fail with HF_NOT_FOUND. */
+/* Finds a kernel by its source-level name, "vector_add<float>", or by its name
+ * in the object. Does not wait: if there is no such kernel, launches of *kernel
+ * fail with HF_NOT_FOUND. */
 hf_error* hf_module_kernel(const hf_module* module, const char* name,
                            hf_kernel** kernel);
-/* A __device__ or __constant__ variable of one device. Waits. */
+/* Makes a buffer for a __device__ or __constant__ variable on one device.
+ * HF_NOT_FOUND: there is no such variable. Waits. */
 hf_error* hf_module_global(const hf_module* module, const char* name,
                            uint32_t device, hf_buffer** buffer);
 
 void hf_kernel_free(hf_kernel* kernel);
 uint64_t hf_kernel_handle(const hf_kernel* kernel);
 hf_error* hf_kernel_status(const hf_kernel* kernel);
-/* Name, parameters, and attributes on one device. HF_NOT_FOUND: there is no
- * such kernel; the message lists the module's kernels. Waits. */
+/* Describes a kernel: its name, its parameters, and its attributes on one
+ * device. HF_NOT_FOUND: there is no such kernel; the message lists the module's
+ * kernels. Waits. */
 hf_error* hf_kernel_describe(const hf_kernel* kernel, uint32_t device,
                              hf_kernel_info** info);
-/* Attributes are named as hf_kernel_info_attribute names them. */
+/* Sets an attribute for later launches on the device. `attribute` is a name as
+ * in hf_kernel_info_attribute. */
 hf_error* hf_kernel_set_attribute(const hf_kernel* kernel, uint32_t device,
                                   const char* attribute, int64_t value);
 
 void hf_kernel_info_free(hf_kernel_info* info);
-/* As it stands in the object. */
+/* The name of the kernel in the object. */
 const char* hf_kernel_info_name(const hf_kernel_info* info);
-/* A CUfunction_attribute by its name without CU_FUNC_ATTRIBUTE_, in lower case:
- * "num_regs". Returns false, and leaves *value, if the driver does not have
- * it. */
+/* Sets *value to a CUfunction_attribute. `name` is the attribute's name without
+ * CU_FUNC_ATTRIBUTE_, in lower case: "num_regs". Returns false, and leaves
+ * *value, if the driver does not have the attribute. */
 bool hf_kernel_info_attribute(const hf_kernel_info* info, const char* name,
                               int64_t* value);
 size_t hf_kernel_info_parameter_count(const hf_kernel_info* info);
-/* REQUIRES: index < count. */
+/* Sets the offset of a parameter in the block of all parameters, and its size.
+ * REQUIRES: index < count. */
 void hf_kernel_info_parameter(const hf_kernel_info* info, size_t index,
                               uint64_t* offset, uint64_t* size);
 
@@ -978,8 +1005,9 @@ typedef enum hf_argument_kind {
   HF_ARG_SPAN = 16 /* the address of `value.span`, plus `size` bytes */
 } hf_argument_kind;
 
-/* One argument of a kernel. The daemon checks its size against the
- * parameter's. Its pointers have to be valid until the launch returns. */
+/* One argument of a kernel. The daemon checks its size against the size of the
+ * parameter. The pointers of an argument must be valid until hf_launch or
+ * hf_node_launch returns. */
 typedef struct hf_argument {
   hf_argument_kind kind;
   uint64_t size;
@@ -993,14 +1021,15 @@ typedef struct hf_argument {
   } value;
 } hf_argument;
 
-/* Submits one launch, with one argument for each parameter. The daemon checks
- * everything before it launches, and reports as every command does. */
+/* Submits one launch, with one argument for each parameter. A configuration
+ * that the device cannot run is refused at once. The daemon checks everything
+ * else before it launches, and the next call that waits reports the failure. */
 hf_error* hf_launch(const hf_stream* stream, const hf_launch_config* config,
                     const hf_kernel* kernel, const hf_argument* arguments,
                     size_t argument_count);
 
-/* The occupancy of a device by a kernel: cuOccupancy*. Each waits.
- * HF_UNIMPLEMENTED: the device has no clusters. */
+/* Return the occupancy of a device by a kernel, as cuOccupancy* does. Each
+ * waits. HF_UNIMPLEMENTED: the device has no clusters. */
 hf_error* hf_occupancy_active_blocks(const hf_kernel* kernel, uint32_t device,
                                      uint32_t threads, uint64_t dynamic_shared,
                                      uint64_t* blocks);
@@ -1020,7 +1049,7 @@ hf_error* hf_occupancy_active_clusters(const hf_kernel* kernel, uint32_t device,
                                        const hf_launch_config* config,
                                        uint64_t* clusters);
 
-/* Arguments from values. */
+/* Make arguments from values. */
 static inline hf_argument hf_number_(hf_argument_kind kind, int64_t number) {
   hf_argument argument;
   argument.kind = kind;
@@ -1071,7 +1100,7 @@ static inline hf_argument hf_pointer(const hf_buffer* buffer) {
   return hf_pointer_at(buffer, 0);
 }
 /* The address of byte `offset` of a span: the kernel uses the memory of this
- * process. Synchronize before the host reads it or frees the span. */
+ * process. Synchronize before the host reads the memory or frees the span. */
 static inline hf_argument hf_span_pointer_at(const hf_span* span,
                                              uint64_t offset) {
   hf_argument argument = hf_number_(HF_ARG_SPAN, 0);
@@ -1097,9 +1126,9 @@ static inline hf_argument hf_raw(const void* data, uint64_t size) {
 /* ------------------------------------------------------------------ graphs */
 
 /* An hf_definition is a graph as a value: nodes and the dependencies between
- * them. The daemon checks it as a whole and makes an hf_graph of it, and of
- * that an hf_graph_exec, which is ready to run. A launch is one command,
- * however many nodes the graph has.
+ * them. The daemon checks the definition as a whole and makes an hf_graph of
+ * it. From the hf_graph it makes an hf_graph_exec, which is ready to run. A
+ * launch is one command, however many nodes the graph has.
  *
  *   hf_node* zero;
  *   hf_node* step;
@@ -1118,13 +1147,14 @@ static inline hf_argument hf_raw(const void* data, uint64_t size) {
  * kernel, buffer or event only after the hf_graph was created. Two threads must
  * not change a definition at the same time. */
 
-/* The kind and the parameters of a node. Used to add a node to a definition, to
- * change one there, and to change one of an hf_graph_exec. */
+/* These functions make an hf_node: the kind and the parameters of a node. An
+ * hf_node is used to add a node to a definition, or to change a node of a
+ * definition or of an hf_graph_exec. The caller frees it. */
 hf_error* hf_node_launch(const hf_launch_config* config,
                          const hf_kernel* kernel, const hf_argument* arguments,
                          size_t argument_count, hf_node** node);
-/* As hf_buffer_copy_all, hf_buffer_copy_box, hf_buffer_fill and
- * hf_buffer_fill_rows. */
+/* Copy or fill as hf_buffer_copy_all, hf_buffer_copy_box, hf_buffer_fill and
+ * hf_buffer_fill_rows do. */
 hf_error* hf_node_copy(const hf_range_copy* copy, hf_node** node);
 hf_error* hf_node_copy_box(const hf_box_range* destination,
                            const hf_box_range* source, uint64_t width,
@@ -1135,7 +1165,7 @@ hf_error* hf_node_fill(const hf_buffer* buffer, uint64_t offset, uint64_t size,
 hf_error* hf_node_fill_rows(const hf_box_range* range, uint64_t width,
                             uint64_t height, const void* pattern,
                             size_t pattern_size, hf_node** node);
-/* As hf_place_copy and hf_place_fill. */
+/* Copy or fill as hf_place_copy and hf_place_fill do. */
 hf_error* hf_node_place_copy(const hf_place* destination,
                              const hf_place* source, uint64_t size,
                              hf_node** node);
@@ -1155,34 +1185,39 @@ hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
                         hf_node** node);
 /* Does nothing; joins dependencies. */
 hf_error* hf_node_empty(hf_node** node);
-/* Allocates `memory`, made by hf_buffer_of_graph, on a device; kernels of
- * `accessible_from` can use it too. hf_node_release frees this memory. */
+/* Allocates `memory`, made by hf_buffer_of_graph, on a device; kernels of the
+ * devices in `accessible_from` can use it, too. hf_node_release frees this
+ * memory. */
 hf_error* hf_node_allocation(const hf_buffer* memory, uint32_t device,
                              const uint32_t* accessible_from, size_t count,
                              hf_node** node);
 hf_error* hf_node_release(const hf_buffer* memory, hf_node** node);
-/* A whole definition as one node. */
+/* Runs a whole definition as one node. */
 hf_error* hf_node_child(const hf_definition* child, hf_node** node);
-/* Bodies hold launches, copies, fills, empty nodes, children and conditional
- * nodes; anything else is HF_INVALID_ARGUMENT. `otherwise` may be NULL. */
+/* Runs `then` if the condition is not 0, else `otherwise`, which may be NULL.
+ * The bodies of conditional nodes may contain launches, copies, fills, empty
+ * nodes, child definitions and conditional nodes. HF_INVALID_ARGUMENT: a body
+ * contains another kind of node. */
 hf_error* hf_node_if(uint32_t condition, const hf_definition* then,
                      const hf_definition* otherwise, hf_node** node);
 /* Runs the body repeatedly while the condition is not 0; tests it before each
  * time. */
 hf_error* hf_node_while(uint32_t condition, const hf_definition* body,
                         hf_node** node);
-/* Runs branch n if the condition is n, and none if there is no such branch. */
+/* Runs branch n if the condition is n, and nothing if there is no such
+ * branch. */
 hf_error* hf_node_switch(uint32_t condition,
                          const hf_definition* const* branches, size_t count,
                          hf_node** node);
-/* The device that runs the node. Default: the session's first. */
+/* Sets the device that runs the node. Default: the session's first device. */
 void hf_node_set_device(hf_node* node, uint32_t device);
-/* Kind and parameters, as the message GraphNode of graph_commands.proto in
- * JSON. */
+/* Returns the kind and the parameters, as JSON of the message GraphNode in
+ * graph_commands.proto. */
 hf_error* hf_node_describe(const hf_node* node, hf_text** json);
 void hf_node_free(hf_node* node);
 
-/* Makes a name for memory that a node of a graph will allocate. */
+/* Makes an hf_buffer for memory that a node of a graph will allocate. It must
+ * live until the graph is created. */
 hf_error* hf_buffer_of_graph(hf_session* session, uint64_t size,
                              hf_buffer** memory);
 
@@ -1191,7 +1226,8 @@ hf_error* hf_definition_copy(const hf_definition* definition,
                              hf_definition** copy);
 void hf_definition_free(hf_definition* definition);
 /* Adds a node that runs when all of `after` have finished. *id, which is never
- * 0, names the node in this definition and in everything made from it. */
+ * 0, names the node in this definition, in its copies and in the graphs that
+ * are made from it. */
 hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
                             const uint32_t* after, size_t after_count,
                             uint32_t* id);
@@ -1202,15 +1238,17 @@ hf_error* hf_definition_set(hf_definition* definition, uint32_t id,
  * predecessors any more. */
 hf_error* hf_definition_remove(hf_definition* definition, uint32_t id);
 /* Declares a condition, a value that kernels set (cudaGraphSetConditional) and
- * one conditional node tests. It has *default_value at each launch; NULL: the
- * value that was set last. Ids of conditions are unique in the process. */
+ * one conditional node tests. At each launch the condition has *default_value;
+ * NULL: the value that was set last. *condition receives the id, which is
+ * unique in the process. */
 hf_error* hf_definition_create_condition(hf_definition* definition,
                                          const uint32_t* default_value,
                                          uint32_t* condition);
 size_t hf_definition_size(const hf_definition* definition);
-/* Node number `index`, in topological order: its id, a copy of the node (`node`
- * may be NULL), and the ids of its *after_count predecessors, which are valid
- * until the next change. HF_OUT_OF_RANGE: index >= size. */
+/* Returns node number `index`, in topological order: its id, a copy of the node
+ * for the caller to free (`node` may be NULL), and the ids of its *after_count
+ * predecessors. The array of ids is valid until the definition changes.
+ * HF_OUT_OF_RANGE: index >= size. */
 hf_error* hf_definition_node(const hf_definition* definition, size_t index,
                              uint32_t* id, hf_node** node,
                              const uint32_t** after, size_t* after_count);
@@ -1221,7 +1259,8 @@ typedef struct hf_handle_name {
   const char* name;
 } hf_handle_name;
 
-/* One line a node; the same in DOT, for `dot -Tsvg`. Made in this process. */
+/* Describe a definition as text with one line a node, or as a drawing in DOT,
+ * for `dot -Tsvg`. Both work in this process, without the daemon. */
 hf_error* hf_definition_text(const hf_definition* definition,
                              const hf_handle_name* names, size_t name_count,
                              hf_text** text);
@@ -1229,11 +1268,12 @@ hf_error* hf_definition_dot(const hf_definition* definition,
                             const hf_handle_name* names, size_t name_count,
                             const char* title, hf_text** dot);
 
-/* A definition as text that can be stored or sent: the message GraphDefinition
- * of graph_commands.proto in JSON. It names kernels, buffers, events and
- * semaphores of its session by their handles; hf_definition_rebind replaces
- * them for another session. hf_definition_read returns HF_INVALID_ARGUMENT if
- * the text is not a valid definition. */
+/* Write and read a definition as text that can be stored or sent: JSON of the
+ * message GraphDefinition in graph_commands.proto. The text names kernels,
+ * buffers, events and semaphores of the session by their handles;
+ * hf_definition_rebind replaces the handles for another session.
+ * hf_definition_read returns HF_INVALID_ARGUMENT if the text is not a valid
+ * definition. */
 hf_error* hf_definition_json(const hf_definition* definition, hf_text** json);
 hf_error* hf_definition_read(const char* json, hf_definition** definition);
 typedef struct hf_handle_pair {
@@ -1250,37 +1290,44 @@ hf_error* hf_definition_rebind(const hf_definition* definition,
 /* Records the work of a stream until hf_capture_end, instead of submitting it.
  * Launches, copies, fills and allocations on the stream become nodes, and
  * recorded events become edges. A stream that waits for an event of the capture
- * joins the capture, and the first stream must wait for it before the end.
- * Uploads, downloads and waits fail with HF_FAILED_PRECONDITION and invalidate
- * the capture. HF_FAILED_PRECONDITION: the stream captures already. */
+ * joins the capture, and the first stream must wait for the joined stream
+ * before the end. Uploads, downloads and waits fail with HF_FAILED_PRECONDITION
+ * and invalidate the capture. HF_FAILED_PRECONDITION: the stream captures
+ * already. */
 hf_error* hf_capture_begin(const hf_stream* stream, hf_capture** capture);
-/* HF_FAILED_PRECONDITION: the first error of the capture, or a stream that was
- * not joined. */
+/* Ends the capture, and returns the definition. HF_FAILED_PRECONDITION: an
+ * operation has broken the capture (the message has the first error), or the
+ * first stream has not waited for a stream that joined. */
 hf_error* hf_capture_end(hf_capture* capture, hf_definition** definition);
-/* Before hf_capture_end: drops the captured work. */
+/* Frees the capture. If it has not ended, drops the captured work. */
 void hf_capture_free(hf_capture* capture);
+/* Declares a condition of the captured definition, as
+ * hf_definition_create_condition does. */
 hf_error* hf_capture_create_condition(hf_capture* capture,
                                       const uint32_t* default_value,
                                       uint32_t* condition);
-/* Adds a node of any kind after the captured work of a stream. */
+/* Adds a node of any kind after the captured work of a stream. *id names the
+ * node in the definition. */
 hf_error* hf_capture_add(hf_capture* capture, const hf_stream* stream,
                          const hf_node* node, uint32_t* id);
 bool hf_stream_is_capturing(const hf_stream* stream);
 
-/* Makes a graph of a definition, which the daemon checks. A failure names the
- * node by its path ("node 7, branch 0, node 3"). */
+/* Makes a graph of a definition, which the daemon checks. Does not wait. The
+ * next call that waits reports a failure, with the path of the node ("node 7,
+ * branch 0, node 3"). */
 hf_error* hf_graph_create(hf_session* session, const hf_definition* definition,
                           hf_graph** graph);
 void hf_graph_free(hf_graph* graph);
 hf_error* hf_graph_status(const hf_graph* graph);
-/* The graph as the driver draws it, in DOT, without addresses; `verbose`: with
- * the parameters of the nodes. Waits. */
+/* Returns the driver's drawing of the graph in DOT, without addresses.
+ * `verbose`: with the parameters of the nodes. Waits. */
 hf_error* hf_graph_draw(const hf_graph* graph, bool verbose, hf_text** dot);
 
 typedef struct hf_graph_options {
   size_t struct_size;
-  /* CUDA's flag, accepted for programs that set it. It has no effect: memory is
-   * allocated with the graph, and launches do not allocate. */
+  /* CUDA's flag AUTO_FREE_ON_LAUNCH, accepted for programs that set it. It has
+   * no effect: memory is allocated with the graph, and launches do not
+   * allocate. */
   bool auto_free_on_launch;
   /* Launches keep the priority of their nodes, not the stream's. */
   bool use_node_priority;
@@ -1288,7 +1335,7 @@ typedef struct hf_graph_options {
 #define HF_GRAPH_OPTIONS_INIT \
   { sizeof(hf_graph_options), false, false }
 
-/* Makes an hf_graph_exec of a graph, which may be freed afterwards. */
+/* Makes an hf_graph_exec of a graph. The graph may be freed afterwards. */
 hf_error* hf_graph_instantiate(const hf_graph* graph,
                                const hf_graph_options* options,
                                hf_graph_exec** exec);
@@ -1305,8 +1352,8 @@ hf_error* hf_graph_exec_upload(const hf_graph_exec* exec,
  * with the same nodes in the same order; hf_graph_exec_set_node replaces the
  * parameters of one node by others of the same kind; hf_graph_exec_set_enabled
  * enables or disables a launch, copy or fill. `within`: the child nodes that
- * lead to the node, the outermost first. HF_FAILED_PRECONDITION: the change is
- * refused, and nothing changes. */
+ * contain the node, the outermost first. If a change is refused, nothing
+ * changes, and the next call that waits returns HF_FAILED_PRECONDITION. */
 hf_error* hf_graph_exec_update(const hf_graph_exec* exec,
                                const hf_graph* graph);
 hf_error* hf_graph_exec_set_node(const hf_graph_exec* exec,
@@ -1318,20 +1365,20 @@ hf_error* hf_graph_exec_set_enabled(const hf_graph_exec* exec,
 
 /* ----------------------------------------------------------------- sharing */
 
-/* Buffers, events and semaphores pass between sessions by tokens, 16 bytes that
- * an export makes and an import redeems. A token is a secret: any client of the
+/* Sessions share buffers, events and semaphores by tokens: 16 bytes that an
+ * export makes and an import redeems. A token is a secret: any client of the
  * daemon that has it may use it. Memory lives until its last importer has freed
  * it, even if the session that made it has ended. */
 enum { HF_TOKEN_BYTES = 16 };
-/* CUipcMemHandle, CUipcEventHandle, CUmemPoolPtrExportData. */
+/* The size of CUipcMemHandle, CUipcEventHandle and CUmemPoolPtrExportData. */
 enum { HF_IPC_HANDLE_BYTES = 64 };
 
 typedef struct hf_export_options {
   size_t struct_size;
   /* True: importers may write, or signal. False: the device prevents it. */
   bool writable;
-  /* The range of a buffer that importers get; size 0: to the end. It protects
-   * nothing: kernels of importers can access the whole buffer. */
+  /* The range of a buffer that importers get; size 0: to the end. The range
+   * protects nothing: kernels of importers can access the whole buffer. */
   uint64_t offset;
   uint64_t size;
   /* The session that may import, "s-7"; NULL: any session of the daemon. */
@@ -1346,8 +1393,8 @@ typedef struct hf_export_options {
 #define HF_EXPORT_OPTIONS_INIT \
   { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1, NULL }
 
-/* Allocates memory that can be exported. It occupies a multiple of 2 MiB of the
- * device. */
+/* Allocates memory that can be exported. The memory occupies a multiple of 2
+ * MiB of the device. */
 hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
                                     uint64_t size, hf_buffer** buffer);
 /* Writes a token of HF_TOKEN_BYTES to `token`. HF_FAILED_PRECONDITION: the
@@ -1355,36 +1402,38 @@ hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
  * synchronize first, or share a semaphore. */
 hf_error* hf_buffer_export(const hf_buffer* buffer,
                            const hf_export_options* options, uint8_t* token);
-/* HF_NOT_FOUND: there is no such token, or it has expired. Waits. */
+/* Imports memory that another session has exported. HF_NOT_FOUND: there is no
+ * such token, or it has expired. Waits. */
 hf_error* hf_buffer_import(hf_session* session, uint32_t device,
                            const uint8_t* token, hf_buffer** buffer);
 /* Revokes the token: it cannot be imported any more. Present imports stay.
  * Waits. */
 hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token);
 
-/* Export and import an interprocess event. Streams of the importing session
- * wait for its last recording, and only the session that made it records it.
- * When that session has ended, or a fault has dropped the recording, all waits
- * for the event end. Otherwise hf_event_export works as hf_buffer_export, but
- * refuses options->writable and a range. */
+/* Export and import an interprocess event. Streams of the importing session can
+ * wait for the event's last recording; only the session that made the event
+ * records it. When that session has ended, or a fault has dropped the
+ * recording, all waits for the event end. Otherwise hf_event_export works as
+ * hf_buffer_export, but refuses options->writable and a range. */
 hf_error* hf_event_export(const hf_event* event,
                           const hf_export_options* options, uint8_t* token);
 hf_error* hf_event_import(hf_session* session, uint32_t device,
                           const uint8_t* token, hf_event** event);
-/* A counter of 64 bits in device memory that streams of several sessions signal
- * and wait for; nothing passes through the host. Writes of a stream
- * before a signal are visible to a stream behind its wait for that value.
- * Each signal must have a greater value than the one before: a smaller value
- * is written without an error, and later waits for greater values block. */
+/* Makes a semaphore: a counter of 64 bits in device memory that streams of
+ * several sessions signal and wait for, without the host. A stream that has
+ * waited for a value sees all writes that the signalling stream made before it
+ * signalled this value. Each signal must have a greater value than the one
+ * before: a smaller value is written without an error, and later waits for
+ * greater values block. */
 hf_error* hf_semaphore_create(hf_session* session, uint32_t device,
                               uint64_t initial_value, hf_semaphore** semaphore);
-/* Waits. */
+/* Imports a semaphore that another session has exported. Waits. */
 hf_error* hf_semaphore_import(hf_session* session, uint32_t device,
                               const uint8_t* token, hf_semaphore** semaphore);
 void hf_semaphore_free(hf_semaphore* semaphore);
 uint64_t hf_semaphore_handle(const hf_semaphore* semaphore);
 hf_error* hf_semaphore_status(const hf_semaphore* semaphore);
-/* As hf_buffer_export. */
+/* Exports a semaphore as hf_buffer_export exports a buffer. */
 hf_error* hf_semaphore_export(const hf_semaphore* semaphore,
                               const hf_export_options* options, uint8_t* token);
 /* Sets the value when the stream reaches this operation; stream NULL: now. */
@@ -1393,7 +1442,7 @@ hf_error* hf_semaphore_signal(const hf_semaphore* semaphore, uint64_t value,
 /* Makes the stream wait until the semaphore is at least `value`. */
 hf_error* hf_semaphore_wait(const hf_semaphore* semaphore, uint64_t value,
                             const hf_stream* stream);
-/* The present value. Waits for the answer, not for streams. */
+/* Sets *value to the present value. Waits for the answer, not for streams. */
 hf_error* hf_semaphore_value(const hf_semaphore* semaphore, uint64_t* value);
 
 typedef struct hf_mapping_options {
@@ -1412,20 +1461,21 @@ typedef struct hf_mapping_options {
 /* Maps a buffer of hf_buffer_allocate_shared or hf_collection_buffer in this
  * process, which has a CUDA context of its own. hf_mapping_pointer is then a
  * device pointer for kernels of this process, for PyTorch and for CuPy. The
- * memory stays as long as the mapping. HF_UNAVAILABLE: no such driver;
- * HF_FAILED_PRECONDITION: the daemon is on another machine. Waits. */
+ * memory stays as long as the mapping. HF_UNAVAILABLE: the driver cannot be
+ * loaded. HF_FAILED_PRECONDITION: the daemon is on another machine. Waits. */
 hf_error* hf_mapping_create(const hf_buffer* buffer,
                             const hf_mapping_options* options,
                             hf_mapping** mapping);
-/* The same in two steps, for another process of the daemon's machine, which
+/* Map memory in two steps, for another process of the daemon's machine, which
  * needs no session. The process with the session exports the memory and passes
- * the struct on; the other process opens it once. The struct is a secret.
- * options->session_id and tenant have to be NULL. cuStreamWaitValue64 and, if
- * writable, cuStreamWriteValue64 take a semaphore's 64 bits. Each waits. */
+ * the struct on; the other process opens it, which is possible once. The struct
+ * is a secret. options->session_id and tenant have to be NULL.
+ * cuStreamWaitValue64 and, if writable, cuStreamWriteValue64 take a semaphore's
+ * 64 bits. Each waits. */
 typedef struct hf_local_export {
   uint8_t token[HF_TOKEN_BYTES];
   char address[112]; /* "unix:/path", where the descriptor is taken */
-  uint64_t offset;   /* of the range in the mapping */
+  uint64_t offset;   /* of the exported range in the mapping */
   uint64_t size;
   uint64_t mapped_size;
   bool read_only;
@@ -1442,10 +1492,10 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
 /* REQUIRES: no kernel uses the memory any more. */
 void hf_mapping_free(hf_mapping* mapping);
 /* hf_mapping_sleep unmaps the memory and keeps its addresses. hf_mapping_wake
- * maps memory of the same layout there again, so that pointers into it become
- * valid again; it waits. HF_FAILED_PRECONDITION: the mapping is awake, or the
- * memory has another layout: make a new mapping. REQUIRES: no kernel uses the
- * memory when it goes to sleep, or until it is awake. */
+ * maps memory of the same layout at these addresses, so that pointers into the
+ * mapping become valid again; it waits. HF_FAILED_PRECONDITION: the mapping is
+ * awake, or the memory has another layout: make a new mapping. REQUIRES: no
+ * kernel uses the memory when it goes to sleep, or until it is awake. */
 hf_error* hf_mapping_sleep(hf_mapping* mapping);
 hf_error* hf_mapping_wake(hf_mapping* mapping, const hf_local_export* memory);
 uint64_t hf_mapping_pointer(const hf_mapping* mapping);
@@ -1459,28 +1509,31 @@ uint64_t hf_mapping_size(const hf_mapping* mapping);
  * access the whole allocation that contains the bytes. HF_FAILED_PRECONDITION:
  * the daemon is on another machine, or the memory cannot be shared (memory of
  * cuMemAllocAsync, managed memory, more than one allocation). HF_UNAVAILABLE:
- * no such driver. HF_INVALID_ARGUMENT: the daemon's driver does not accept the
- * memory; the software device accepts only memory of cuMemCreate. Waits. */
+ * the driver cannot be loaded. HF_INVALID_ARGUMENT: the daemon's driver does
+ * not accept the memory; the software device accepts only memory of
+ * cuMemCreate. Waits. */
 hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  uint64_t pointer, uint64_t size,
                                  const hf_mapping_options* options,
                                  hf_buffer** buffer);
 
 /* Pairs a stream with a CUstream of this process's own CUDA, CuPy's or
- * PyTorch's, so that both act as one stream: each waits for the other's earlier
- * work. `handle` points to a CUstream, which must live as long as the stream is
- * given work; NULL: makes a CUstream, which ends with the stream. *paired
- * receives the CUstream. options->writable is ignored. HF_ALREADY_EXISTS: the
- * stream has a pair. HF_FAILED_PRECONDITION: the daemon is on another machine.
- * HF_UNAVAILABLE: no such driver. Waits. */
+ * PyTorch's, so that both act as one stream: the work of each stream waits for
+ * all earlier work of both. `handle` points to a CUstream, which must live as
+ * long as the stream is given work; NULL: makes a CUstream, which ends with the
+ * stream. *paired receives the CUstream. options->writable is ignored.
+ * HF_ALREADY_EXISTS: the stream is paired already. HF_FAILED_PRECONDITION: the
+ * daemon is on another machine. HF_UNAVAILABLE: the driver cannot be loaded.
+ * Waits. */
 hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
                          const hf_mapping_options* options, uint64_t* paired);
 
 /* Memory for libraries that support only CUDA's older IPC. cuIpcOpenMemHandle
  * takes `handle` and maps `mapped_size` bytes for reading and writing, in which
  * the buffer begins at `offset`. The memory ends with the buffer or with the
- * session's executor; a fault reports it as lost. It occupies exactly `size`
- * bytes of the device. hf_buffer_ipc_handle waits. */
+ * session's executor; the report of a fault lists the buffer as lost. The
+ * memory occupies exactly `size` bytes of the device. hf_buffer_ipc_handle
+ * waits. */
 typedef struct hf_ipc_memory {
   uint8_t handle[HF_IPC_HANDLE_BYTES];
   uint64_t offset;
@@ -1509,7 +1562,8 @@ hf_error* hf_buffer_import_pool(hf_session* session, uint32_t device, int fd,
  * that it came from. */
 typedef struct hf_array {
   const char* name;
-  /* As safetensors spells it: "F32", "BF16", "I64", "BOOL" ... */
+  /* The name of the element type in safetensors: "F32", "BF16", "I64", "BOOL"
+   * ... */
   const char* dtype;
   /* Elements; rank 0: a scalar. */
   const uint64_t* shape;
@@ -1519,26 +1573,27 @@ typedef struct hf_array {
 } hf_array;
 
 /* Maps a version for reading; 0: the latest. HF_NOT_FOUND: there is no such
- * collection or version that this client may open. Waits. */
+ * collection or version, or this client may not open it. Waits. */
 hf_error* hf_collection_open(hf_session* session, uint32_t device,
                              const char* name, uint64_t version,
                              hf_collection** collection);
-/* Its memory stays until the buffers of its arrays are free too. */
+/* Frees the collection. Buffers of its arrays are not valid any more. */
 void hf_collection_free(hf_collection* collection);
 uint64_t hf_collection_version(const hf_collection* collection);
 size_t hf_collection_array_count(const hf_collection* collection);
-/* Sorted by name. REQUIRES: index < count. */
+/* Returns array number `index` in the order of the names. REQUIRES: index <
+ * count. */
 hf_array hf_collection_array_at(const hf_collection* collection, size_t index);
 /* The strides of the dimensions: the number of elements from one index of a
  * dimension to the next. NULL: C order. REQUIRES: index < count. */
 const int64_t* hf_collection_array_strides(const hf_collection* collection,
                                            size_t index);
-/* The memory of one array, which is read-only and ends with the collection.
- * HF_NOT_FOUND: no such array. */
+/* Makes a buffer for the memory of one array, which is read-only. The buffer is
+ * valid as long as the collection. HF_NOT_FOUND: there is no such array. */
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,
                               hf_buffer** buffer);
-/* The place of an array: the index of its buffer, and its offset in the buffer,
- * in bytes. REQUIRES: index < count of arrays. */
+/* Returns the place of an array: the index of its buffer, and its offset in the
+ * buffer, in bytes. REQUIRES: index < count of arrays. */
 void hf_collection_array_place(const hf_collection* collection, size_t index,
                                size_t* buffer, uint64_t* offset);
 /* The number of buffers that contain the arrays; there are few, large buffers.
@@ -1546,8 +1601,8 @@ void hf_collection_array_place(const hf_collection* collection, size_t index,
  * hf_mapping_create, not writable. Only the tenant that owns the collection can
  * do this. */
 size_t hf_collection_buffer_count(const hf_collection* collection);
-/* Buffer number `index`, which ends with the collection. HF_OUT_OF_RANGE: there
- * is no such index. */
+/* Returns buffer number `index`, which is valid as long as the collection.
+ * HF_OUT_OF_RANGE: there is no such index. */
 hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
                                hf_buffer** buffer);
 /* Unmaps the memory and keeps its addresses and buffers. The session is no
@@ -1561,30 +1616,31 @@ hf_error* hf_collection_sleep(hf_collection* collection);
 /* Maps a version again: HF_SAME_VERSION, another version, or 0, the latest.
  * *moved receives the number of arrays that have another address or type, or no
  * longer exist; buffers of all other arrays are valid again. Descriptions of
- * arrays that were returned before are not valid any more. On an error the
- * collection stays as it was, with the descriptions. HF_NOT_FOUND: there is no
- * such version. HF_FAILED_PRECONDITION: the collection is awake. REQUIRES: no
- * other call uses the object at the same time. Waits. */
+ * arrays that were returned before are not valid any more. After an error the
+ * collection still sleeps, and the descriptions are valid. HF_NOT_FOUND: there
+ * is no such version. HF_FAILED_PRECONDITION: the collection is awake.
+ * REQUIRES: no other call uses the object at the same time. Waits. */
 hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
                              size_t* moved);
-/* The name of a moved array of the last hf_collection_wake that succeeded. It
- * lives until the next one that does. REQUIRES: index < *moved. */
+/* Returns the name of a moved array of the last hf_collection_wake that
+ * succeeded. The name lives until the next hf_collection_wake that succeeds.
+ * REQUIRES: index < *moved. */
 const char* hf_collection_moved_at(const hf_collection* collection,
                                    size_t index);
 size_t hf_collection_metadata_count(const hf_collection* collection);
-/* REQUIRES: index < count. Returns the key. */
+/* Returns the key number `index`, and sets *value. REQUIRES: index < count. */
 const char* hf_collection_metadata_at(const hf_collection* collection,
                                       size_t index, const char** value);
 
 /* Makes memory for a new version, in one piece. Fill the arrays, then commit;
- * until then no other session sees them. `size` of the arrays is ignored.
- * REQUIRES: the session outlives the writer. */
+ * until the commit no other session sees the arrays. The member `size` of
+ * `arrays` is ignored. REQUIRES: the session outlives the writer. */
 hf_error* hf_collection_writer_create(hf_session* session, uint32_t device,
                                       const hf_array* arrays, size_t count,
                                       hf_collection_writer** writer);
 void hf_collection_writer_free(hf_collection_writer* writer);
-/* The memory of array number `index` in the writer's arrays. It ends with the
- * writer. */
+/* Makes a buffer for the memory of array number `index`, in the order of
+ * hf_collection_writer_create. The buffer is valid as long as the writer. */
 hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
                                      size_t index, hf_buffer** buffer);
 /* Adds an array of an existing version, without a copy. The collection must
@@ -1592,8 +1648,8 @@ hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
 hf_error* hf_collection_writer_adopt(hf_collection_writer* writer,
                                      const hf_collection* collection,
                                      const char* array);
-/* Waits for all streams, and makes the version, whose memory is read-only from
- * then on. `metadata`: text by key. Waits. */
+/* Waits for all streams, and makes the version, whose memory is read-only
+ * afterwards. *version receives its number. `metadata`: text by key. Waits. */
 hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
                                       const char* name,
                                       const hf_named_bytes* metadata,
@@ -1604,11 +1660,11 @@ hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
  * one. The right ends with the claim or the session. Waits. */
 hf_error* hf_write_claim_wait(hf_session* session, const char* name,
                               hf_write_claim** claim);
-/* True if this session has the right, and is to commit the collection. */
+/* True if this session has the right, and must commit the collection. */
 bool hf_write_claim_writes(const hf_write_claim* claim);
 void hf_write_claim_free(hf_write_claim* claim);
 
-/* JSON of ListCollectionsResponse and DescribeCollectionResponse in
+/* Return JSON of ListCollectionsResponse and DescribeCollectionResponse in
  * proto/holdfast/v1/collections.proto. Version 0: the latest. Each waits. */
 hf_error* hf_collections_list(hf_daemon* daemon, hf_text** json);
 hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
@@ -1625,18 +1681,20 @@ typedef enum hf_change {
   HF_PRESENT = 1, /* existed when the watch began */
   HF_COMMITTED = 2,
   HF_DELETED = 3,
-  HF_RETIRED = 4 /* cannot be opened any more; its readers keep it */
+  HF_RETIRED = 4 /* cannot be opened any more; readers keep it */
 } hf_change;
 
-/* Watches one collection; NULL: all that the client sees. */
+/* Begins to watch one collection; name NULL: all collections that the client
+ * may see. */
 hf_error* hf_watch_start(hf_daemon* daemon, const char* name, hf_watch** watch);
-/* Returns the collections that exist, one a call, then each change as it
- * occurs. *name lives until the next call. HF_CANCELLED: hf_watch_cancel was
- * called. Used by one thread at a time. Waits; the wait hook is not called. */
+/* Returns one change a call: first HF_PRESENT for each existing version, then
+ * each change as it occurs. *name lives until the next call. HF_CANCELLED:
+ * hf_watch_cancel was called. Used by one thread at a time. Waits; the wait
+ * hook is not called. */
 hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
                         uint64_t* version);
 /* The owner of the collection that the last hf_watch_next returned, "uid 1000".
- * It lives until the next call. */
+ * The string lives until the next call of hf_watch_next. */
 const char* hf_watch_owner(const hf_watch* watch);
 /* Ends the hf_watch_next that waits in another thread, and all later calls of
  * hf_watch_next. */
@@ -1650,40 +1708,44 @@ void hf_watch_free(hf_watch* watch);
  * HF_PERMISSION_DENIED. Each waits. HF_NOT_FOUND: there is no such session or
  * tenant. */
 
-/* Ends a session of any client, "s-7". The client is told `reason`, which may
- * be NULL. Returns when its executor is gone. */
+/* Ends a session of any client, "s-7". The client's later calls fail with
+ * `reason`, which may be NULL, in their message. Returns when the session's
+ * executor is gone. */
 hf_error* hf_admin_end_session(hf_daemon* daemon, const char* session_id,
                                const char* reason);
 /* Takes a session off its devices; its next command, or
  * hf_admin_resume_session, brings it back. `file`: the name of a new file in
  * the daemon's --suspend-directory; NULL: suspends to host memory. `timeout`:
  * the time in which the session's work must end, in seconds; 0: the daemon's
- * default. *bytes, if not NULL, receives the size of its device memory.
- * HF_FAILED_PRECONDITION: the message names the resource that cannot be
+ * default. *bytes, if not NULL, receives the size of the session's device
+ * memory. HF_FAILED_PRECONDITION: the message names the resource that cannot be
  * suspended, and the session continues. */
 hf_error* hf_admin_suspend_session(hf_daemon* daemon, const char* session_id,
                                    const char* file, double timeout,
                                    uint64_t* bytes);
+/* Resumes a suspended session. Returns when its memory is on its devices. */
 hf_error* hf_admin_resume_session(hf_daemon* daemon, const char* session_id);
 /* Makes the daemon refuse new sessions until hf_admin_stop_drain. Returns when
  * the open sessions have ended, or after `timeout` seconds; negative: no
- * timeout. *sessions_left: the number of sessions that are left. */
+ * timeout. *sessions_left receives the number of sessions that are left. */
 hf_error* hf_admin_drain(hf_daemon* daemon, double timeout,
                          uint32_t* sessions_left);
+/* Lets the daemon open sessions again. */
 hf_error* hf_admin_stop_drain(hf_daemon* daemon);
 
-/* A tenant is an account with a quota, a weight and a bearer token: a job of a
- * scheduler. `json`: CreateTenantRequest of proto/holdfast/v1/admin.proto.
+/* Creates a tenant: an account with a quota, a weight and a bearer token, for
+ * example for a job of a scheduler. `json`: CreateTenantRequest of
+ * proto/holdfast/v1/admin.proto. *token receives the bearer token.
  * HF_ALREADY_EXISTS: the name is taken. */
 hf_error* hf_tenants_create(hf_daemon* daemon, const char* json,
                             hf_text** token);
 /* Ends the tenant. Returns when its sessions and collections are gone, and sets
- * *json to its usage: JSON of TenantInfo. `reason`, which may be NULL, is shown
- * to its clients. */
+ * *json to its usage: JSON of TenantInfo. `reason`, which may be NULL, is
+ * reported to the tenant's clients. */
 hf_error* hf_tenants_end(hf_daemon* daemon, const char* name,
                          const char* reason, hf_text** json);
-/* JSON of ListTenantsResponse. An operator gets all tenants; any other client
- * gets its own tenant. */
+/* Returns JSON of ListTenantsResponse: all tenants if the caller is an
+ * operator, else only the caller's tenant. */
 hf_error* hf_tenants_list(hf_daemon* daemon, hf_text** json);
 
 #ifdef __cplusplus

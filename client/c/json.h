@@ -8,12 +8,12 @@
 
 namespace holdfast::c {
 
-// Gives the message to the caller as JSON: with the fields' names of the .proto
-// file, and also with fields that have their default value.
+// Sets *out to the message as JSON, which the caller frees. The fields have
+// their names in the .proto file; fields with default values are included.
 absl::Status GiveJson(const google::protobuf::Message& message, hf_text** out);
 
 // Reads the text of GiveJson, or JSON with protobuf's own names of fields.
-// INVALID_ARGUMENT: the text is not such a message; the error tells the reason.
+// INVALID_ARGUMENT: the text is not such a message; the error names the reason.
 absl::Status ReadJson(const char* json, google::protobuf::Message* message);
 
 }  // namespace holdfast::c

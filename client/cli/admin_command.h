@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `holdfast admin`: the operations that only the daemon's operator may use.
+// Adds `holdfast admin`, whose subcommands only the daemon's operators may use.
 #ifndef HOLDFAST_CLIENT_CLI_ADMIN_COMMAND_H_
 #define HOLDFAST_CLIENT_CLI_ADMIN_COMMAND_H_
 

@@ -21,8 +21,8 @@ namespace holdfast::cli {
 //   in:FILE.npy              a buffer with the array
 //   in:arange:TYPE[N,..]     a buffer with 0, 1, 2, ...; also zeros and ones
 //   out:FILE.npy:TYPE[N,..]  a buffer of zeros, written to the file afterwards
-//   inout:FILE.npy:OUT.npy   both; inout:arange:TYPE[N,..]:OUT.npy
-//   scratch:BYTES            a buffer of zeros
+//   inout:FILE.npy:OUT.npy   as in: and out:; also
+//   inout:arange:TYPE[N,..]:OUT.npy scratch:BYTES            a buffer of zeros
 struct ArgumentSpec {
   enum class Kind { kScalar, kRaw, kBuffer };
 
@@ -30,16 +30,16 @@ struct ArgumentSpec {
   ElementType type = ElementType::kU8;
   // kScalar, kRaw: the value.
   std::string bytes;
-  // kBuffer: the source of its first values, and the file for its last values;
-  // empty: none.
+  // kBuffer: the source of the buffer's first values, and the file for its last
+  // values. Empty: there is none.
   std::string input;
   std::string output;
   // kBuffer without input: elements of `type`.
   std::vector<uint64_t> shape;
   Elements elements = Elements::kZeros;
 
-  // Fails with a UsageError, INVALID_ARGUMENT, that names the argument and the
-  // expected form.
+  // Parses an ARG. INVALID_ARGUMENT, as a UsageError: the message names the
+  // argument and the expected form.
   static absl::StatusOr<ArgumentSpec> Parse(absl::string_view text);
 };
 

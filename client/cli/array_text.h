@@ -9,8 +9,9 @@
 
 namespace holdfast::cli {
 
-// Formats the elements for display, in C order: "[0, 1.5, 3]". Of more than
-// `limit` elements, shows the first ones and the last: "[0, 1, 2, ..., 99]".
+// Formats the elements for display, in C order: "[0, 1.5, 3]". If there are
+// more than `limit` elements, shows the first elements and the last one: "[0,
+// 1, 2, ..., 99]".
 std::string ElementsText(const Array& array, size_t limit = 64);
 
 }  // namespace holdfast::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `holdfast attach SESSION`: waits for the work of a detached session, lists
-// its buffers and fetches its outputs.
+// Adds `holdfast attach SESSION`, which waits for the work of a detached
+// session, lists its buffers and writes its outputs to files.
 #ifndef HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_
 #define HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_
 

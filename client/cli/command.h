@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of the commands of `holdfast`.
+// The parts that all commands of `holdfast` share.
 #ifndef HOLDFAST_CLIENT_CLI_COMMAND_H_
 #define HOLDFAST_CLIENT_CLI_COMMAND_H_
 
@@ -23,7 +23,7 @@ inline constexpr int kExitUnavailable = 3;
 
 // Flags that every command takes.
 struct CommonOptions {
-  // The addresses that --address gives; none: DefaultAddress() alone.
+  // The addresses of --address. No address: only DefaultAddress() is used.
   std::vector<std::string> addresses;
   // The first address; empty: DefaultAddress().
   std::string address;
@@ -35,9 +35,9 @@ void AddCommonOptions(CLI::App* app, CommonOptions* options);
 // The number of addresses that a command takes.
 enum class Addresses { kOne, kSeveral };
 
-// Adds a subcommand. Calls `run` if the command line names the subcommand, but
-// no subcommand of it. Sets `*status` to the error of `run`, or to a usage
-// error if an address is malformed, or there are more addresses than the
+// Adds a subcommand. Calls `run` if the command line names this subcommand, but
+// none of its own subcommands. Sets `*status` to the error of `run`, or to a
+// usage error if an address is malformed, or there are more addresses than the
 // command takes. Returns the subcommand, so that the caller can add flags;
 // their variables must outlive the parse.
 CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
@@ -51,8 +51,9 @@ CLI::App* AddGroup(CLI::App* app, CommonOptions* options,
                    const std::string& name, const std::string& summary);
 
 // Prints one sentence about an error to stderr, and the compiler's log if there
-// is one; with --json also {"error": {"code": .., "message": ..}} to stdout.
-// Control characters in the text are escaped. Returns the exit code.
+// is one. With --json, also prints {"error": {"code": .., "message": ..}} to
+// stdout. Control characters in the text are escaped. Returns the exit code for
+// the error.
 int Report(const absl::Status& status, const CommonOptions& options);
 
 // Reports the error of one daemon among several to stderr, with the daemon's
@@ -65,8 +66,8 @@ absl::Status ReportOfOne(absl::string_view address, const absl::Status& status,
 // Writes the member "error" that Report() prints.
 void WriteError(const absl::Status& status, JsonWriter* json);
 
-// Ends a command that has nothing to show: with --json, prints an object with
-// the members that `write` adds; else nothing.
+// Ends a command that has nothing to show. With --json, prints an object with
+// the members that `write` adds; otherwise prints nothing.
 void ReportDone(const CommonOptions& options,
                 absl::FunctionRef<void(JsonWriter&)> write);
 

@@ -21,9 +21,10 @@ using ShowDaemon = std::function<absl::Status(
     const std::shared_ptr<Daemon>& daemon, JsonWriter* json)>;
 
 // Shows the daemon of each address. If there are several addresses, each daemon
-// has a section under its host's name. With --json, each daemon is then an
-// object with "host" and "address" in one array. A daemon that fails is
-// reported on stderr, and the others are shown. Returns the first failure.
+// has a section under its host's name. With --json, one array has an object
+// with "host" and "address" for each daemon. If `show` fails for a daemon, the
+// error is reported on stderr, and the other daemons are shown. Returns the
+// first failure.
 absl::Status ShowEachDaemon(const CommonOptions& options,
                             const ShowDaemon& show);
 

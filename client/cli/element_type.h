@@ -29,24 +29,27 @@ enum class ElementType {
   kC128,
 };
 
-// The name that ParseElementType takes: "f32".
+// Returns the name that ParseElementType accepts: "f32".
 absl::string_view Name(ElementType type);
-// Bytes.
+// Returns the size of an element in bytes.
 size_t Size(ElementType type);
-// NumPy's name: "<f4". NumPy has no bfloat16: two opaque bytes, "|V2".
+// Returns NumPy's name: "<f4". NumPy has no bfloat16, so kBF16 is two opaque
+// bytes, "|V2".
 absl::string_view NumpyDescription(ElementType type);
 
-// INVALID_ARGUMENT lists the names.
+// Returns the type with this name. INVALID_ARGUMENT: there is none; the message
+// lists the names.
 absl::StatusOr<ElementType> ParseElementType(absl::string_view name);
-// INVALID_ARGUMENT names what is unsupported: big-endian, objects, strings.
-// Types of one byte may have any byte order.
+// Returns the type with this name of NumPy's. Types of one byte may have any
+// byte order. INVALID_ARGUMENT: the type is not supported (big-endian, objects,
+// strings); the message names it.
 absl::StatusOr<ElementType> ParseNumpyDescription(absl::string_view text);
 
 // Returns the little-endian bytes of a scalar: "2", "-1", "0xff", "1.5", "inf",
 // "true". Integers may be hexadecimal; floats are rounded to nearest, ties to
-// even. INVALID_ARGUMENT: not a value of the type, out of its range (also a
-// finite float that rounds to infinity, or a nonzero one to 0), or a complex
-// type.
+// even. INVALID_ARGUMENT: the text is no value of the type; the value is out of
+// range, which includes a finite float that rounds to infinity and a nonzero
+// float that rounds to 0; or the type is complex.
 absl::StatusOr<std::string> ParseScalar(ElementType type,
                                         absl::string_view text);
 

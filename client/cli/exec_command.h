@@ -11,14 +11,14 @@ namespace holdfast::cli {
 
 // Adds `holdfast exec`, which runs an unchanged CUDA program on a daemon's
 // devices. The command ends as the program does: with its exit status, or by
-// the same signal. `program` are the words that TakeProgram has taken.
+// the same signal. `program` has the words that TakeProgram has removed.
 void AddExecCommand(CLI::App* app, CommonOptions* options,
                     const std::vector<std::string>& program,
                     absl::Status* status);
 
 // Removes and returns the words behind `exec ... --`, which the parser of the
-// command line would change. Returns nothing for other commands, and without
-// `--`.
+// command line would change. For other commands, and without `--`, removes
+// nothing and returns an empty list.
 std::vector<std::string> TakeProgram(std::vector<std::string>& words);
 
 }  // namespace holdfast::cli

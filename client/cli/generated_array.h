@@ -14,7 +14,7 @@
 
 namespace holdfast::cli {
 
-// All elements are 0, all are 1, or they count 0, 1, 2, ... in C order.
+// The values of generated elements: all 0, all 1, or 0, 1, 2, ... in C order.
 enum class Elements { kZeros, kOnes, kArange };
 
 // Parses "zeros", "ones" or "arange". Returns nullopt for any other name.
@@ -23,7 +23,7 @@ std::optional<Elements> ParseElements(absl::string_view name);
 inline constexpr uint64_t kMaxGeneratedBytes = uint64_t{16} << 30;
 
 // Returns the bytes of the elements. INVALID_ARGUMENT: a value is out of the
-// type's range. OUT_OF_RANGE: more than kMaxGeneratedBytes.
+// type's range. OUT_OF_RANGE: the elements have more than kMaxGeneratedBytes.
 absl::StatusOr<std::string> Generate(Elements elements, ElementType type,
                                      uint64_t count);
 

@@ -11,8 +11,8 @@ namespace holdfast::cli {
 
 // Returns the path of a source that a graph's file names. The file is untrusted
 // and its sources are sent to the daemon, so `source` must lie below `folder`,
-// the graph's folder, even after links are followed. INVALID_ARGUMENT: it lies
-// elsewhere. NOT_FOUND: there is no such file.
+// the graph's folder, even after links are followed. INVALID_ARGUMENT: the
+// source lies elsewhere. NOT_FOUND: there is no such file.
 absl::StatusOr<std::string> GraphSource(const std::filesystem::path& folder,
                                         const std::string& source);
 

@@ -10,7 +10,8 @@
 
 namespace holdfast::cli {
 
-// Builds one JSON text; the caller keeps the nesting right.
+// Builds one JSON text. The caller must nest the calls correctly; this is not
+// checked.
 //
 //   JsonWriter json;
 //   json.BeginObject().Member("a", 1).BeginArray("b").Value("x").EndArray();

@@ -16,9 +16,9 @@
 
 namespace holdfast::cli {
 
-// One ARG, its array on this side, and its buffer on the device. `array` has
-// the input file's content, or the form of the output. `buffer` is set by
-// UploadArguments.
+// An ARG with its array in this process and its buffer on the device. `array`
+// has the input file's content, or the type and shape of the output.
+// UploadArguments sets `buffer`.
 struct RunArgument {
   ArgumentSpec spec;
   Array array;
@@ -32,8 +32,8 @@ absl::StatusOr<std::deque<RunArgument>> ReadArguments(
 // The names of buffers in the session.
 enum class BufferNames {
   kNone,
-  // A buffer for an output is named by its file and form, so that
-  // `holdfast attach` can write it.
+  // The name of an output's buffer has its file, type and shape, so that
+  // `holdfast attach` can write the file.
   kOutputs,
 };
 
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<Argument>> UploadArguments(
     const Device& device, const Stream& stream,
     std::deque<RunArgument>* arguments, BufferNames names = BufferNames::kNone);
 
-// Writes the output files.
+// Downloads the outputs in the stream's order, and writes the output files.
 absl::Status DownloadArguments(const Stream& stream,
                                std::deque<RunArgument>* arguments);
 

@@ -17,8 +17,8 @@ inline constexpr char kMemcheckHelp[] =
     "On a software device of a private daemon that checks every access: a "
     "kernel that leaves its buffers ends with an error that names the buffer";
 
-// Returns the address that starts this daemon, or a usage error of `command` if
-// the user has given --address.
+// Returns the address that starts such a daemon, or a usage error of `command`
+// if the command line has --address.
 absl::StatusOr<std::string> MemcheckAddress(const CommonOptions& options,
                                             absl::string_view command);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NumPy's .npy files: versions 1.0, 2.0 and 3.0, little-endian basic types
-// (element_type.h). Input is hostile: a malformed file yields a Status.
+// (element_type.h). Files are hostile input: a malformed file yields an error.
 #ifndef HOLDFAST_CLIENT_CLI_NPY_H_
 #define HOLDFAST_CLIENT_CLI_NPY_H_
 
@@ -16,7 +16,7 @@
 
 namespace holdfast::cli {
 
-// A .npy file in memory, in C order.
+// An array in memory, in C order.
 struct Array {
   ElementType type = ElementType::kF32;
   // Empty: a single element.
@@ -43,8 +43,8 @@ struct NpyHeader {
   uint64_t data_size = 0;
 };
 
-// The first bytes of a file, which tell the offset of its data. A shorter file
-// is not a .npy file.
+// The number of bytes at the beginning of a file that determine the offset of
+// its data. A shorter file is not a .npy file.
 inline constexpr size_t kNpyPreamble = 12;
 // NumPy itself refuses headers of more than 10 000 bytes.
 inline constexpr uint64_t kMaxNpyHeader = 65'535;
@@ -53,19 +53,19 @@ inline constexpr uint64_t kMaxNpyHeader = 65'535;
 // at most kNpyPreamble + kMaxNpyHeader. INVALID_ARGUMENT: not a .npy file.
 absl::StatusOr<uint64_t> NpyDataOffset(absl::string_view preamble);
 // Parses the header. `beginning` is the file up to its data, or more of it.
-// INVALID_ARGUMENT: not a .npy file; a truncated header; an unsupported type; a
-// size that does not fit in 64 bits.
+// INVALID_ARGUMENT: this is not a .npy file, its header is truncated, its type
+// is not supported, or its size does not fit in 64 bits.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view beginning);
 
-// Parses a whole file. INVALID_ARGUMENT: as ParseNpyHeader; more or fewer bytes
-// than the shape needs; Fortran order.
+// Parses a whole file. INVALID_ARGUMENT: as ParseNpyHeader; also, the file has
+// more or fewer bytes than the shape needs, or Fortran order.
 absl::StatusOr<Array> ParseNpy(absl::string_view file);
 // Returns the array as a file of version 1.0. The data begins at a multiple of
 // 64 bytes.
 std::string SerializeNpy(const Array& array);
 
-// Reads a file. Fails as the system or as ParseNpy does; messages begin with
-// the path.
+// Read and write a file. Fail with the system's error or as ParseNpy does;
+// messages begin with the path.
 absl::StatusOr<Array> ReadNpy(const std::string& path);
 absl::Status WriteNpy(const std::string& path, const Array& array);
 

@@ -35,8 +35,8 @@ absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
                                                  absl::string_view path);
 
 // Puts an object of the command line into the daemon's store: "FILE" or
-// "FORMAT:FILE". "sha256:HEX" names an object that should be there already;
-// this is not checked.
+// "FORMAT:FILE". "sha256:HEX" names an object that should be in the store
+// already; this is not checked.
 absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
                                          const std::string& argument);
 

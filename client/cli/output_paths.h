@@ -10,9 +10,9 @@
 
 namespace holdfast::cli {
 
-// Chooses paths in one directory for output files. The file names come from a
-// session and may be hostile. Outputs with equal file names get different
-// paths.
+// Chooses paths in one directory for a session's output files. Another client
+// has chosen the file names, which may be hostile. Outputs with equal file
+// names get different paths.
 class OutputPaths {
  public:
   explicit OutputPaths(const std::string& directory) : directory_(directory) {}

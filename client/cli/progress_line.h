@@ -10,8 +10,8 @@
 namespace holdfast::cli {
 
 // Shows the progress of a compilation or a link on one line of a terminal. Each
-// update overwrites the line, and the line is erased in the end. Shows nothing
-// for quick work, or if `fd` is no terminal.
+// update overwrites the line, and the destructor erases it. Shows nothing for
+// work that takes less than `quick`, or if `fd` is no terminal.
 class ProgressLine {
  public:
   // `fd` is borrowed. `work` is a literal, such as "compiling".

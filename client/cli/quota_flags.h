@@ -33,10 +33,13 @@ void AddSessionQuota(CLI::App* command, QuotaFlags* flags);
 // together. Some of these limits exist only for tenants.
 void AddTenantQuota(CLI::App* command, QuotaFlags* flags);
 
-// INVALID_ARGUMENT: --compile-time is no duration.
+// Returns the quota with these limits. INVALID_ARGUMENT: --compile-time is no
+// duration.
 absl::StatusOr<v1::Quota> QuotaOf(const QuotaFlags& flags);
 
-// Reads "90s" or "2h"; no effect if the option is not given.
+// Sets *read to the duration in `text`, such as "90s" or "2h". Does nothing if
+// `text` is empty. INVALID_ARGUMENT: `text` is no duration; the message names
+// the option.
 absl::Status ReadDuration(const char* option, const std::string& text,
                           google::protobuf::Duration* read);
 

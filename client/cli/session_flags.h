@@ -13,8 +13,8 @@
 namespace holdfast::cli {
 
 struct SessionFlags {
-  std::string device;  // as SessionOptions.device_choices; empty: all
-  absl::Duration kernel_time_limit;  // 0: the daemon's
+  std::string device;  // of SessionOptions::device_choices; empty: all devices
+  absl::Duration kernel_time_limit;  // 0: the daemon's limit
 };
 
 // Adds a flag for a time greater than 0: 30s, 2m. `duration` must outlive the

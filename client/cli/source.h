@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns a file on the command line into an object: compiles it, or puts it into
-// the store.
+// Makes an object of a file on the command line: compiles the file, or puts it
+// into the daemon's store.
 #ifndef HOLDFAST_CLIENT_CLI_SOURCE_H_
 #define HOLDFAST_CLIENT_CLI_SOURCE_H_
 
@@ -50,8 +50,8 @@ absl::Status CheckCompilerOptions(const std::vector<std::string>& options);
 // Compiles a .cu file for `kernels`, or puts any other file that PutObjectFile
 // takes. A template is compiled only for the names in `kernels`. If `kernels`
 // is empty, the object has all kernels that are not templates. NOT_FOUND: the
-// source compiles, but has no kernel of such a name. A usage error: flags of
-// the compiler for a file that is not compiled.
+// source compiles, but has no kernel of such a name. Returns a usage error if
+// there are flags of the compiler and the file is not compiled.
 absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
                                        const std::vector<std::string>& kernels,
                                        const SourceFlags& flags);

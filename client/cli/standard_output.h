@@ -8,8 +8,8 @@
 namespace holdfast::cli {
 
 // Opens /dev/null in place of each closed descriptor of 0, 1 and 2, so that no
-// socket or file gets its number and receives the output. Reading descriptor 0
-// then fails, and so does writing to 1 and 2.
+// socket or file gets one of these numbers and receives the output. Reading
+// descriptor 0 then fails, and so does writing to 1 and 2.
 void HoldStandardDescriptors();
 
 // Flushes stdout. If output was lost, returns kExitFailed in place of kExitOk

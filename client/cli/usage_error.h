@@ -12,7 +12,8 @@ namespace holdfast::cli {
 // Returns an OK status unchanged.
 absl::Status UsageError(absl::Status status);
 
-// Returns the status without that mark, for a mistake that is in a file.
+// Returns the status without the mark of UsageError, for a mistake that is in a
+// file.
 absl::Status NoUsageError(absl::Status status);
 
 bool IsUsageError(const absl::Status& status);

@@ -37,16 +37,17 @@ struct BufferAddress {
   uint64_t offset = 0;
 };
 
-// A resource that was moved from or freed, as an argument: no launch takes it,
-// since a kernel would see a null pointer.
+// An argument that was made from a resource that was moved from or freed.
+// Launches refuse it, because the kernel would get a null pointer.
 struct EmptyResource {
   const char* kind;
 };
 
 // One kernel argument. It has the type of the C++ value that it is made from:
 // write uint64_t{n} for a size_t parameter, 2.0f for a float. The daemon checks
-// the size against the kernel's parameter. Raw bytes are borrowed. A small
-// value type, usually made in the call of Launch.
+// the size against the kernel's parameter. The bytes of a struct are borrowed,
+// all other values are copied. A value type, usually made in the call of
+// Launch.
 class Argument {
  public:
   // NOLINTBEGIN(google-explicit-constructor)
@@ -61,7 +62,7 @@ class Argument {
   }
   Argument(BufferAddress address) : value_(address) {}
   // The address of the span's first byte: the kernel accesses memory of this
-  // process. Synchronize before the host reads the span or returns it.
+  // process. Synchronize before the host reads or destroys the span.
   Argument(const ArenaSpan& span) : value_(EmptyResource{"span of an arena"}) {
     if (span.data() == nullptr) return;
     value_ = BufferAddress{span.arena().handle(), span.offset()};
@@ -74,8 +75,8 @@ class Argument {
   Argument(std::span<const std::byte> bytes) : value_(bytes) {}
   // NOLINTEND(google-explicit-constructor)
 
-  // An argument of any of the types above; other types do not compile, and the
-  // compiler says what to do.
+  // Makes an argument of a value of any type above. Other types do not compile;
+  // the compiler's message says what to do.
   template <typename T>
   static Argument Of(const T& value) {
     constexpr bool kFits = std::constructible_from<Argument, const T&>;
@@ -89,7 +90,8 @@ class Argument {
     }
   }
 
-  // A struct, which must live until the launch is submitted.
+  // Makes an argument of the bytes of a struct, which must live until the
+  // launch is submitted.
   template <typename T>
   requires std::is_trivially_copyable_v<T>
   static Argument Raw(const T& value) {
@@ -99,7 +101,8 @@ class Argument {
   // Returns the value as an address; nullopt if it is not a 64-bit number.
   std::optional<uint64_t> AsAddress() const;
 
-  // INVALID_ARGUMENT: made from a resource that was moved from or freed.
+  // INVALID_ARGUMENT: this argument was made from a resource that was moved
+  // from or freed.
   absl::Status Check() const;
 
   // Writes the fields of a v1::Argument. REQUIRES: Check() is OK.

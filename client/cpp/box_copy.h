@@ -41,18 +41,18 @@ struct BoxRange {
 };
 
 // Copies a box, also between devices. Boxes in one buffer must not overlap;
-// interleaved boxes must have equal pitches. INVALID_ARGUMENT, OUT_OF_RANGE:
-// the ranges are wrong; reported by the next call that waits.
+// interleaved boxes must have equal pitches. The next call that waits fails
+// with INVALID_ARGUMENT or OUT_OF_RANGE if a range is wrong.
 absl::Status CopyBox(const Box& box, const BoxRange& destination,
                      const BoxRange& source, const Stream& stream);
 
 // Fills `height` rows of `width` bytes with a repeated pattern. Width, offset
-// and row pitch must be multiples of its size. REQUIRES: pattern_size is 1, 2
-// or 4.
+// and row pitch must be multiples of the pattern's size. REQUIRES: pattern_size
+// is 1, 2 or 4.
 absl::Status FillRowBytes(const void* pattern, size_t pattern_size,
                           const BoxRange& range, uint64_t width,
                           uint64_t height, const Stream& stream);
-// The same for a value of a type with 1, 2 or 4 bytes.
+// Fills rows with a value of a type with 1, 2 or 4 bytes.
 template <typename T>
 requires(std::is_trivially_copyable_v<T> &&
          (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4)) absl::Status
@@ -71,7 +71,9 @@ struct RangeCopy {
   uint64_t size = 0;
 };
 
-// Makes all copies, in any order. If one is refused, makes none.
+// Submits all copies as one operation, which makes them in any order. If the
+// daemon refuses one of the copies, it makes none. OUT_OF_RANGE: a range is
+// beyond the end of its buffer; nothing is submitted.
 absl::Status CopyAll(std::span<const RangeCopy> copies, const Stream& stream);
 
 }  // namespace holdfast

@@ -35,7 +35,7 @@ class Device {
   Device(std::shared_ptr<SessionState> session, uint32_t ordinal)
       : session_(std::move(session)), ordinal_(ordinal) {}
 
-  // The ordinal in the session.
+  // The device's ordinal in the session.
   uint32_t ordinal() const { return ordinal_; }
   // Kept alive by the device; not to be used by programs.
   const std::shared_ptr<SessionState>& session() const { return session_; }
@@ -46,14 +46,15 @@ class Device {
   // Returns the driver's information about access between the two devices.
   // Waits.
   absl::StatusOr<v1::PeerAccess> QueryPeerAccess(const Device& peer) const;
-  // Enable or disable the use of the peer's memory by kernels of this device; a
-  // launch without access fails. The other direction is independent, and copies
-  // need no access. They do not wait; the next call that waits reports an
-  // error.
+  // Enable or disable the use of the peer's memory by kernels of this device.
+  // Without access, a launch with that memory fails. The other direction is
+  // independent, and copies need no access. Do not wait; the next call that
+  // waits reports an error.
   absl::Status EnablePeerAccess(const Device& peer) const;
   absl::Status DisablePeerAccess(const Device& peer) const;
 
-  // The daemon checks the options; its error comes later.
+  // Make a stream or an event. The daemon checks the options; the next call
+  // that waits reports its error.
   absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) const {
     return Stream::Create(session_, ordinal_, options);
   }
@@ -78,8 +79,8 @@ class Device {
                             &stream);
   }
 
-  // The same with a name, for a client that takes the session up later
-  // (Session::Attach). The name is UTF-8, at most 256 bytes.
+  // Allocates memory with a name, by which a later client of the session finds
+  // it (Session::Attach). The name is UTF-8, at most 256 bytes.
   absl::StatusOr<Buffer> AllocateNamed(absl::string_view name, uint64_t size,
                                        const Stream& stream) const {
     return Buffer::Allocate(session_, static_cast<int>(ordinal_), size, &stream,
@@ -134,8 +135,8 @@ class Device {
   absl::Status SetLimit(v1::DeviceLimit limit, uint64_t value) const;
   absl::StatusOr<uint64_t> GetLimit(v1::DeviceLimit limit) const;
 
-  // Makes a counter that streams of several sessions signal and wait for. It
-  // has `initial_value` before any stream uses it.
+  // Makes a counter that streams of several sessions signal and wait for. The
+  // counter has `initial_value` before any stream uses it.
   absl::StatusOr<Semaphore> CreateSemaphore(uint64_t initial_value = 0) const {
     return Semaphore::Create(session_, ordinal_, initial_value);
   }

@@ -33,15 +33,15 @@ struct FaultSummary {
   std::string description;         // DescribeFault
 };
 
-// Returns the summary; nullopt if the status reports no fault.
+// Returns the summary of a fault; nullopt if the status reports no fault.
 std::optional<FaultSummary> SummarizeFault(const absl::Status& status);
 
 // Returns the whole report; nullopt if the status reports no fault. Its class
 // is in <holdfast/v1/faults.pb.h>.
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status);
 
-// kGoesOn: the session recovers by itself. kWaits: after Session::Recover
-// (RecoveryPolicy::kAsk).
+// kGoesOn: the session recovers by itself. kWaits: the session recovers when
+// the program calls Session::Recover (RecoveryPolicy::kAsk).
 enum class AfterFault { kGoesOn, kWaits };
 
 // Returns ABORTED, the status that reports a fault. It has the ErrorDetail of

@@ -14,17 +14,21 @@ namespace holdfast {
 
 class PendingResult;
 
-// A point in the session's commands to wait for. Made by Session::Fence.
+// A point in the session's commands that a thread can wait for. Made by
+// Session::Fence. A value type; copies wait for the same point.
 class Fence {
  public:
   // Makes a fence that is reached when every command so far has been processed,
-  // and the present work of these streams is done. No stream means all streams.
+  // and the present work of `streams`, or of all streams, is done. Sends the
+  // commands and does not wait. FAILED_PRECONDITION: one of the streams
+  // captures.
   static absl::StatusOr<Fence> Create(std::shared_ptr<SessionState> session,
                                       std::span<const Stream* const> streams,
                                       bool all_streams);
 
-  // Waits. Returns the first failure of a command that was not reported yet,
-  // with its sequence number.
+  // Blocks until the fence is reached. Returns the first failure of a command
+  // of the session that was not reported yet, with the command's sequence
+  // number.
   absl::Status Wait() const;
 
  private:

@@ -2,8 +2,9 @@
 #ifndef HOLDFAST_CLIENT_CPP_HOLDFAST_H_
 #define HOLDFAST_CLIENT_CPP_HOLDFAST_H_
 
-// All of Holdfast's C++ library. A program can include only the headers of the
-// classes that it uses, to compile faster. README.md has the tour.
+// Includes all of Holdfast's C++ library. A program compiles faster if it
+// includes only the headers of the classes that it uses. README.md has an
+// overview.
 //
 //   auto session = holdfast::Session::Open({.address = "embedded:"});
 

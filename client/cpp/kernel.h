@@ -27,22 +27,24 @@ struct SessionState;
 // Thread-safe.
 class Kernel {
  public:
-  // For Module::GetKernel alone.
+  // Used only by Module::GetKernel. `sequence` is the number of the command
+  // that makes the kernel.
   Kernel(std::shared_ptr<LoadedModule> module, uint64_t handle,
          uint64_t sequence)
       : module_(std::move(module)), handle_(handle), sequence_(sequence) {}
 
-  // The handle that commands name the kernel by; never 0.
+  // The handle by which commands name the kernel; never 0.
   uint64_t handle() const { return handle_; }
   // The session of the module.
   const std::shared_ptr<SessionState>& session() const;
-  // Returns an error if the kernel is known not to exist, else OK. Does not
-  // wait; see Resource::status().
+  // Returns the error of GetKernel if the daemon has reported it already, else
+  // OK. Does not wait: after Session::Synchronize, OK means that the kernel
+  // exists.
   absl::Status status() const;
 
   // Returns the kernel's name in the object, its attributes on this device and
-  // its parameters. Waits. Here and below, the default device is the session's
-  // first. NOT_FOUND: there is no such kernel.
+  // its parameters. Waits. The default device of this and the next two methods
+  // is the session's first device. NOT_FOUND: the module has no such kernel.
   absl::StatusOr<v1::KernelDescription> Describe(
       std::optional<uint32_t> device = std::nullopt) const;
 
@@ -53,8 +55,8 @@ class Kernel {
       const std::string& attribute, int64_t value,
       std::optional<uint32_t> device = std::nullopt) const;
 
-  // Fills in the kernel and device of `query`, and returns its answer. Waits.
-  // occupancy.h is more convenient.
+  // Fills in the kernel and device of `query`, and returns the daemon's answer.
+  // Waits. occupancy.h is more convenient.
   absl::StatusOr<v1::Occupancy> Query(
       v1::QueryOccupancy query,
       std::optional<uint32_t> device = std::nullopt) const;

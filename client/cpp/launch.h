@@ -27,18 +27,19 @@ struct LaunchConfig {
   std::optional<Dim3> cluster = {};
   // Bytes. Above 48 KiB the kernel's limit is raised as needed.
   uint32_t dynamic_shared_bytes = 0;
-  // All blocks resident at once, so that they may wait for each other.
+  // All blocks are resident at once, so that they may wait for each other.
   bool cooperative = false;
   LaunchAttributes attributes = {};
 };
 
 // Submits one launch. `arguments` has one entry for each parameter, in order.
-// Configurations that the device cannot run are refused at once
-// (launch_check.h); the daemon checks everything else before it launches, and
-// the next call that waits reports the error. Does not wait for the launch.
-// Adds a node to the graph while the stream captures. A 64-bit number that is
-// an address in an arena of the session is passed as the arena's address in
-// kernels. INVALID_ARGUMENT: the arena belongs to another session.
+// Refuses configurations that the device cannot run, as CheckLaunch
+// (launch_check.h) does, and waits only where CheckLaunch waits. The daemon
+// checks everything else before it launches, and the next call that waits
+// reports the error. While the stream captures, adds a node to the graph
+// instead. A 64-bit number that is an address in an arena of the session is
+// replaced by the address that the byte has in kernels. INVALID_ARGUMENT: the
+// arena belongs to another session.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments);
 
@@ -48,7 +49,7 @@ void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
                   const Kernel& kernel, std::span<const Argument> arguments,
                   WireWriter& writer);
 
-// The same for values from which an Argument can be made.
+// Submits a launch with values from which an Argument can be made.
 template <typename... Arguments>
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, const Arguments&... arguments) {

@@ -45,9 +45,9 @@ struct ProgrammaticEvent {
 };
 
 // The launch attributes of CUlaunchAttribute. There is one std::optional field
-// for each row of proto/launch_attributes.inc. An attribute that is not set has
-// the driver's default. proto/holdfast/v1/launch.proto describes each
-// attribute.
+// for each row of proto/launch_attributes.inc, and
+// proto/holdfast/v1/launch.proto describes each attribute. An attribute that is
+// not set has the driver's default.
 //
 //   LaunchAttributes attributes;
 //   attributes.priority = -1;

@@ -12,15 +12,17 @@
 
 namespace holdfast {
 
-// INVALID_ARGUMENT: a dimension is 0. OUT_OF_RANGE: a dimension exceeds CUDA's
-// limit for every device. Does not wait.
+// Checks the dimensions of grid and block. INVALID_ARGUMENT: a dimension is 0.
+// OUT_OF_RANGE: a dimension exceeds CUDA's limit for every device. Does not
+// wait.
 absl::Status CheckGeometry(const LaunchConfig& config);
 
-// As CheckGeometry; also OUT_OF_RANGE: too much dynamic shared memory for a
-// block of this device, or not all blocks of a cooperative grid fit on it at
-// once. Waits for the daemon once for each device if the launch has more than
-// 48 KiB of dynamic shared memory, and once for each kernel and block size if
-// it is cooperative.
+// Calls CheckGeometry, and checks the launch against the device's limits.
+// OUT_OF_RANGE also: a block of this device cannot have so much dynamic shared
+// memory, or the blocks of a cooperative grid do not all fit on the device at
+// once. If the launch has more than 48 KiB of dynamic shared memory, waits for
+// the daemon once for each device. If the launch is cooperative, waits once for
+// each kernel and block size.
 absl::Status CheckLaunch(const LaunchConfig& config, const Kernel& kernel,
                          uint32_t device);
 

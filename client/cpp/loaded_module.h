@@ -23,21 +23,23 @@ namespace holdfast {
 // Thread-safe.
 class LoadedModule : public Resource {
  public:
-  // Does not wait; the daemon finds the object by its hash.
+  // Submits the command that loads the object, which the daemon finds by its
+  // hash. Does not wait.
   static absl::StatusOr<std::shared_ptr<LoadedModule>> Load(
       std::shared_ptr<SessionState> session, const ObjectCode& object);
   explicit LoadedModule(Resource resource) : Resource(std::move(resource)) {}
   // Unloads the module and frees its kernels' handles.
   ~LoadedModule();
 
-  // A kernel, and the number of the command that made it, which finds its
-  // failure.
+  // A kernel, and the number of the command that made it.
+  // CommandQueue::FailureOf returns that command's failure by the number.
   struct KernelEntry {
     uint64_t handle = 0;
     uint64_t sequence = 0;  // of GetKernel
   };
-  // Returns the entry of a name; makes it on the first call. INVALID_ARGUMENT:
-  // the name is not UTF-8.
+  // Returns the kernel with this name. The first call with a name submits the
+  // command that makes the kernel. Does not wait. INVALID_ARGUMENT: the name is
+  // not UTF-8.
   absl::StatusOr<KernelEntry> GetKernel(absl::string_view name);
 
  private:

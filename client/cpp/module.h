@@ -33,7 +33,8 @@ class ModuleDescription;
 //                             module.GetKernel("vector_add<float>"));
 class Module {
  public:
-  // Does not wait. INVALID_ARGUMENT: a name in `object` is not UTF-8.
+  // Loads the object on every device of the session. Does not wait.
+  // INVALID_ARGUMENT: a name in `object` is not UTF-8.
   static absl::StatusOr<Module> Load(std::shared_ptr<SessionState> session,
                                      const ObjectCode& object);
 
@@ -43,7 +44,8 @@ class Module {
   // kernel.
   absl::StatusOr<Kernel> GetKernel(absl::string_view name) const;
 
-  // Returns the sorted names of its kernels in the object. Waits.
+  // Returns the names that the module's kernels have in the object, sorted.
+  // Waits.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
   // Returns the names of the kernels. If the module has at most

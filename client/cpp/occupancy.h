@@ -28,8 +28,8 @@ class Occupancy {
                      std::optional<uint32_t> device = std::nullopt)
       : kernel_(std::move(kernel)), device_(device) {}
 
-  // The threads of a block, and the number of such blocks that fills the
-  // device.
+  // A block's number of threads, and the least number of such blocks that fills
+  // the device.
   struct BlockSize {
     uint32_t threads = 0;
     uint32_t min_grid = 0;
@@ -40,9 +40,10 @@ class Occupancy {
   // `max_threads` 0 means the kernel's maximum.
   absl::StatusOr<BlockSize> MaxPotentialBlockSize(
       uint64_t dynamic_shared_bytes = 0, uint32_t max_threads = 0) const;
-  // Bytes.
+  // Returns bytes.
   absl::StatusOr<uint64_t> AvailableDynamicSharedPerBlock(
       uint32_t blocks, uint32_t threads) const;
+  // Return a number of blocks of a cluster, and a number of clusters.
   // UNIMPLEMENTED: the device has no clusters.
   absl::StatusOr<uint64_t> MaxPotentialClusterSize(
       const LaunchConfig& config) const;

@@ -38,8 +38,8 @@ class Place {
   uint64_t handle() const;
   uint64_t offset() const;
   const std::shared_ptr<SessionState>& session() const;
-  // OUT_OF_RANGE: fewer than `size` bytes. Waits until an arena is ready; fails
-  // as Arena::Ready.
+  // Checks that the place has at least `size` bytes; OUT_OF_RANGE: it has
+  // fewer. Waits until an arena is ready, and fails as Arena::Ready does.
   absl::Status Check(uint64_t size) const;
 
  private:

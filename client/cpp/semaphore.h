@@ -31,21 +31,23 @@ namespace holdfast {
 // before the signal. Each signal must have a greater value than the one before.
 // This is not checked: a smaller value is written without an error, and later
 // waits for values above it block again. A wait without a signal blocks its
-// stream until its session ends; `holdfast sessions --usage` names it.
+// stream until the stream's session ends; `holdfast sessions --usage` names the
+// wait.
 class Semaphore : public Resource {
  public:
+  // Makes a semaphore with this value. Does not wait.
   static absl::StatusOr<Semaphore> Create(std::shared_ptr<SessionState> session,
                                           uint32_t device,
                                           uint64_t initial_value);
-  // Waits.
+  // Imports a semaphore that another session has exported. Waits.
   static absl::StatusOr<Semaphore> Import(std::shared_ptr<SessionState> session,
                                           uint32_t device,
                                           absl::string_view token);
 
   // Sets the value when the stream reaches the command.
   absl::Status Signal(uint64_t value, const Stream& stream) const;
-  // `stream` is a handle in the session. Submits the command alone, without the
-  // stream's StreamOrder.
+  // Submit the command without the stream's StreamOrder (stream_order.h).
+  // `stream` is a stream's handle in the session.
   absl::Status Signal(uint64_t value, uint64_t stream) const;
   absl::Status Wait(uint64_t value, uint64_t stream) const;
   // Sets the value now, without any stream.

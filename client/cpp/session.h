@@ -58,8 +58,7 @@ struct SessionOptions {
   // of a UUID ("GPU-b1f6"), or "most-free", the device with the most free
   // memory.
   std::vector<std::string> device_choices = {};
-  // The limit of bytes in device buffers, over all devices; 0: the daemon's
-  // limit.
+  // The most bytes of device buffers, over all devices; 0: the daemon's limit.
   uint64_t memory_limit = 0;
   // A kernel or a launch of a graph that runs longer is a fault, and the report
   // names it. The time of waiting in a stream does not count. The daemon's
@@ -81,9 +80,10 @@ struct SessionOptions {
   // standard error, as in CUDA.
   std::function<void(absl::string_view text)> kernel_output = {};
   // For measurements: takes the times of the steps of each command, in this and
-  // the daemon's processes, before the command's result. Called as
-  // `kernel_output`. Null: no times are taken. After a fault, and with a
-  // `reconnect_grace` over the network, it gets the steps of this process only.
+  // the daemon's processes, before the command's result. Called like
+  // `kernel_output`, by one thread at a time. Null: no times are taken. After a
+  // fault, and with a `reconnect_grace` over the network, it gets the steps of
+  // this process only.
   std::function<void(const v1::StepTimes& times)> step_times = {};
 };
 
@@ -104,16 +104,17 @@ struct BufferInfo {
 //   Device device = (*session)->device(0);
 //
 // Commands are asynchronous and need no answer: an operation that returns OK
-// was submitted. The next call that waits (Synchronize, Wait, Download) reports
-// a failure, with the sequence number of the command. Commands that use the
-// result of a failed command fail with the same cause.
+// was submitted. A function that is documented to wait blocks the calling
+// thread until the daemon has answered. The next call that waits (Synchronize,
+// Wait, Download) reports a failure, with the sequence number of the command.
+// Commands that use the result of a failed command fail with the same cause.
 //
 // If the executor dies, for instance of a kernel's illegal address, the session
-// continues in another one. Unfinished commands are dropped. The first call
-// that depends on them returns ABORTED with the report (FaultOf in fault.h).
-// Commands that were submitted before that call returned do not run; after it
-// all handles are valid. Once the session or the daemon is lost, every call
-// returns UNAVAILABLE with the reason.
+// continues in another executor. Unfinished commands are dropped. The first
+// call that depends on them returns ABORTED with the report (FaultOf in
+// fault.h). Commands that were submitted before that call returned do not run;
+// after it all handles are valid. Once the session or the daemon is lost, every
+// call returns UNAVAILABLE with the reason.
 //
 // A process that is forked after the first connection to a daemon cannot use
 // inherited sessions or open new ones: every call fails with
@@ -121,54 +122,62 @@ struct BufferInfo {
 // Fork before the first connection, or call exec() in the child.
 class Session {
  public:
-  // UNAVAILABLE: there is no daemon, or it has no executor. RESOURCE_EXHAUSTED:
-  // too many sessions.
+  // Opens a session. Blocks until the session is ready. UNAVAILABLE: there is
+  // no daemon, or it has no executor. RESOURCE_EXHAUSTED: the daemon has too
+  // many sessions, or the system allows no more threads.
   static absl::StatusOr<std::unique_ptr<Session>> Open(
       const SessionOptions& options = {});
-  // On a daemon that is connected already; `options.address` is not used.
+  // Opens a session of a daemon that is connected already; `options.address` is
+  // not used.
   static absl::StatusOr<std::unique_ptr<Session>> Open(
       std::shared_ptr<Daemon> daemon, const SessionOptions& options);
 
-  // Takes up a session of the same tenant, "s-7", that has no client: its
-  // buffers (Buffers, Adopt) and the running work of its streams, for which
-  // Synchronize waits. The first call reports a fault that no client has
-  // acknowledged. Of `options`, only those about the client apply.
-  // NOT_FOUND: there is none; FAILED_PRECONDITION: it has a client, was opened
-  // without a detached_lifetime, or is lost.
+  // Takes up a session ("s-7") of the same tenant that has no client. The new
+  // client can adopt the session's buffers (Buffers, Adopt), and Synchronize
+  // waits for the work that still runs on the session's streams. The first call
+  // reports a fault that no client has acknowledged. Those of `options` that do
+  // not concern the client are ignored. NOT_FOUND: there is no such session.
+  // FAILED_PRECONDITION: the session has a client, was opened without a
+  // detached_lifetime, or is lost.
   static absl::StatusOr<std::unique_ptr<Session>> Attach(
       std::shared_ptr<Daemon> daemon, const std::string& session_id,
       const SessionOptions& options = {});
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // Closes the session. Unfinished work is dropped: synchronize first. Later
-  // calls of its resources fail.
+  // Closes the session as Close does, and ignores an error of the daemon.
+  // Unfinished work is dropped: synchronize first. Later calls of the session's
+  // resources fail.
   ~Session();
 
-  // Returns when the executor is gone and all memory is free. A kernel that is
-  // still running gets 5 s to end, and its process is killed then.
+  // Closes the session and drops unfinished work. Blocks until the executor is
+  // gone and all memory is free. A kernel that is still running gets 5 s to
+  // end; then its process is killed. Does nothing if the session is closed
+  // already.
   absl::Status Close();
 
   // Leaves the session without a client for its detached_lifetime; another
   // client can attach to it. Returns when all commands have arrived; their work
-  // continues. If a command has failed by then, its failure is returned and the
-  // session is not left. Afterwards this object is as closed, and the
-  // destructors of its resources end nothing.
-  // FAILED_PRECONDITION: the session has no detached_lifetime, or its daemon is
-  // this object's own (embedded).
+  // continues. If a command has failed by then, returns the failure and does
+  // not leave the session. After Detach this object is closed, and the
+  // destructors of its resources free nothing in the daemon.
+  // FAILED_PRECONDITION: this object is closed, the session has no
+  // detached_lifetime, or its daemon is embedded and ends with this process.
+  // UNAVAILABLE: the daemon does not answer; the session is not left.
   absl::Status Detach();
 
-  // As Detach, but drops commands that have not arrived and reports no failure,
-  // as if this process had died. For a client that must not end the session
-  // when Detach has failed. A session without a detached_lifetime ends after
-  // its reconnect_grace.
+  // Leaves the session as Detach does, but drops commands that have not arrived
+  // and reports no failure, as if this process had died. Use it if Detach has
+  // failed and the session must not end. A session without a detached_lifetime
+  // ends after its reconnect_grace.
   void Leave();
 
   // Returns all buffers of the session, also those of earlier clients. Waits.
   absl::StatusOr<std::vector<BufferInfo>> Buffers() const;
-  // Takes over a buffer of an earlier client, as listed by Buffers. The buffer
-  // is freed with the returned object, unless Detach was called before.
-  // FAILED_PRECONDITION: it is this client's own, or was taken over before.
+  // Takes over a buffer of an earlier client, as listed by Buffers. The
+  // returned object frees the buffer when it is destroyed, unless Detach was
+  // called before. FAILED_PRECONDITION: this client has made the buffer, or has
+  // taken it over before.
   absl::StatusOr<Buffer> Adopt(const BufferInfo& info) const {
     return Buffer::Adopt(state_, info.handle, info.size);
   }
@@ -188,40 +197,42 @@ class Session {
   // Authenticates calls of this session: 32 hexadecimal digits. A secret.
   const std::string& token() const;
 
-  // The ordinals of its devices, in the order of the request.
+  // The ordinals of the session's devices, in the order of the request.
   const std::vector<uint32_t>& devices() const { return devices_; }
   // Does not check the ordinal: calls of a device that does not exist fail.
   Device device(uint32_t ordinal) const { return Device(state_, ordinal); }
 
-  // Pinned memory of the daemon's host.
+  // Allocates pinned memory of the daemon's host. Does not wait.
   absl::StatusOr<Buffer> AllocateHost(uint64_t size) const;
 
-  // Memory of this process that devices copy from and to directly: arena.h.
+  // Makes memory of this process that devices copy from and to directly; see
+  // Arena::Create (arena.h).
   absl::StatusOr<std::shared_ptr<Arena>> CreateArena(
       uint64_t size, const ArenaOptions& options = {}) const;
 
-  // Loads compiled code on every device of the session.
+  // Loads compiled code on every device of the session. Does not wait.
   absl::StatusOr<Module> Load(const ObjectCode& object) const;
 
-  // Revokes a token of this session's Export: it cannot be imported any more.
-  // Present imports stay. Waits.
+  // Revokes a token that a resource of this session was exported with: the
+  // token cannot be imported any more. Present imports stay. Waits.
   absl::Status RevokeExport(absl::string_view token) const {
     return holdfast::RevokeExport(*state_, token);
   }
 
-  // Returns a point to wait for: all commands so far are processed, and the
-  // present work of these streams is done.
+  // Returns a fence that is reached when all commands so far are processed, and
+  // the present work of these streams is done. Does not wait.
+  // FAILED_PRECONDITION: one of the streams captures.
   absl::StatusOr<holdfast::Fence> Fence(
       std::initializer_list<const Stream*> streams = {}) const;
-  // Waits for all streams. Reports failures as Stream::Synchronize does.
-  // FAILED_PRECONDITION while a stream captures.
+  // Blocks until the work of all streams is done. Reports failures as
+  // Stream::Synchronize does. FAILED_PRECONDITION: a stream captures.
   absl::Status Synchronize() const;
 
  private:
   Session(std::shared_ptr<Daemon> daemon, std::string id,
           std::vector<uint32_t> devices, std::shared_ptr<SessionState> state);
   // Makes the client's end of a session that the daemon has opened or handed
-  // over. Commands up to `received_through` were another client's.
+  // over. Earlier clients have submitted the commands up to `received_through`.
   static absl::StatusOr<std::unique_ptr<Session>> Start(
       std::shared_ptr<Daemon> daemon, const v1::OpenSessionResponse& response,
       const SessionOptions& options, uint64_t received_through);

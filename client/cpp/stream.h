@@ -23,9 +23,9 @@ class Command;
 
 // The options of a stream. They never change.
 struct StreamOptions {
-  // Lower is more urgent; within the device's range.
+  // A lower number is more urgent. The device has a range of priorities.
   int32_t priority = 0;
-  // Synchronises with the legacy default stream of the executor.
+  // The stream synchronizes with the legacy default stream of the executor.
   bool blocking = false;
 };
 
@@ -62,13 +62,13 @@ class Stream : public Resource {
   absl::Status Wait(const Event& event) const;
   absl::Status Wait(const Stream& other) const;
 
-  // Waits until all work of the stream is finished. Returns the first failure
-  // of the session's commands that was not reported yet, with its sequence
-  // number; the commands after it were carried out. Other threads can use the
-  // session meanwhile. FAILED_PRECONDITION: the stream captures.
+  // Blocks until all work of the stream is finished. Returns the first failure
+  // of the session's commands that was not reported yet, with the command's
+  // sequence number; the commands after it were carried out. Other threads can
+  // use the session meanwhile. FAILED_PRECONDITION: the stream captures.
   absl::Status Synchronize() const;
-  // Returns true if all work of the stream is finished. Asks the daemon.
-  // FAILED_PRECONDITION: the stream captures.
+  // Returns true if all work of the stream is finished. Waits for the daemon's
+  // answer, not for the work. FAILED_PRECONDITION: the stream captures.
   absl::StatusOr<bool> IsDone() const;
 
   // Returns true if the stream's commands are recorded for a graph, not run.
@@ -78,12 +78,13 @@ class Stream : public Resource {
   // stream captures. `encode` and `fill`: see CommandQueue.
   absl::Status Submit(absl::FunctionRef<void(WireWriter&)> encode) const;
   absl::Status Submit(absl::FunctionRef<void(v1::Command&)> fill) const;
-  // FAILED_PRECONDITION, and breaks the capture, if the stream captures: `call`
-  // needs commands that were only recorded to have run.
+  // If the stream captures, returns FAILED_PRECONDITION and breaks the capture,
+  // because the commands that `call` waits for were only recorded. `call` names
+  // the operation in the message.
   absl::Status RefuseIfCapturing(absl::string_view call) const;
 
   // Orders the stream with outside work from now on; see PairStream.
-  // ALREADY_EXISTS: the stream has an order.
+  // ALREADY_EXISTS: the stream has an order already.
   absl::Status OrderWith(std::unique_ptr<StreamOrder> order) const;
   // Apply the order of OrderWith, if there is one, to commands that are
   // submitted without Submit: the caller calls Enter before, and Leave after,

@@ -21,8 +21,8 @@ class StreamOrder {
   virtual absl::Status Enter() = 0;
   // Makes later outside work wait for the commands of the stream so far.
   virtual absl::Status Leave() = 0;
-  // Ends the waits of the outside work: a command of the session failed, so the
-  // signal that they wait for may never come.
+  // Ends the waits of the outside work. Called when a command of the session
+  // has failed, because the signal for these waits may never come.
   virtual void Abandon() = 0;
 };
 

@@ -25,7 +25,7 @@ namespace v1 {
 class ValueBatch;
 }  // namespace v1
 
-// An operation on one value in memory.
+// The kind of an operation on one value in memory.
 enum class ValueKind {
   kWrite,
   kWaitAtLeast,  // until memory - value, as a signed number, is not negative
@@ -34,8 +34,9 @@ enum class ValueKind {
   kWaitNor,  // until ~(memory | value) is not 0
 };
 
-// `place` is a multiple of the value's size from the beginning of its memory.
-// Refers to the memory, which must outlive the call that takes the operation.
+// A write of a value, or a wait for a value. The offset of `place` in its
+// memory is a multiple of the value's size. Refers to the memory, which must
+// outlive the call that takes the operation.
 struct ValueOperation {
   ValueKind kind = ValueKind::kWrite;
   Place place;
@@ -43,20 +44,22 @@ struct ValueOperation {
   bool wide = false;  // 8 bytes; else 4
 
   uint64_t size() const { return wide ? 8 : 4; }
-  // OUT_OF_RANGE: the value lies beyond the end of its memory.
-  // INVALID_ARGUMENT: it is misaligned.
+  // Checks the place. OUT_OF_RANGE: the value lies beyond the end of its
+  // memory. INVALID_ARGUMENT: the place is misaligned.
   absl::Status Check() const;
 };
 
-// Returns the message of a batch, without its stream. Fails as Check.
+// Returns the message of a batch, without its stream. Fails as
+// ValueOperation::Check does.
 absl::StatusOr<v1::ValueBatch> ValueBatchMessage(
     std::span<const ValueOperation> operations);
 
-// Submits the operations, in this order, as one operation of the stream. More
-// than 256 are an error of the daemon, which the next call that waits reports.
-// A wait for a value that is never written blocks the stream until its session
-// ends; `holdfast sessions --usage` names the wait. Fails as Check.
-// INVALID_ARGUMENT also: memory and stream belong to different sessions.
+// Submits the operations, in this order, as one operation of the stream. The
+// daemon refuses more than 256 operations; the next call that waits reports
+// this error. A wait for a value that is never written blocks the stream until
+// its session ends; `holdfast sessions --usage` names the wait. Fails as
+// ValueOperation::Check does. INVALID_ARGUMENT also: memory and stream belong
+// to different sessions.
 absl::Status BatchValues(std::span<const ValueOperation> operations,
                          const Stream& stream);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of a device for a program, in or out of a stream's order.
+// Allocates device memory for a program, in or out of a stream's order, and
+// pinned memory.
 #ifndef HOLDFAST_CLIENT_CUDA_ALLOCATE_H_
 #define HOLDFAST_CLIENT_CUDA_ALLOCATE_H_
 
@@ -28,8 +29,9 @@ struct AllocationOrder {
   std::shared_ptr<MemoryPool> pool = nullptr;
 };
 
-// Allocates device memory, and sets `pointer` to its address. Waits for one
-// round trip. CUDA_ERROR_OUT_OF_MEMORY: the device or the pool has no room.
+// Allocates device memory, adds it to process.memory, and sets *pointer to its
+// address. Waits for one round trip. CUDA_ERROR_OUT_OF_MEMORY: the device or
+// the pool has no room.
 CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer);
@@ -41,8 +43,8 @@ CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer);
 
-// Gives the allocation pinned memory of this process, as the function above.
-// CUDA_ERROR_NOT_SUPPORTED: the daemon is on another machine.
+// Gives an allocation pinned memory of this process, which kernels reach at the
+// same address. CUDA_ERROR_NOT_SUPPORTED: the daemon is on another machine.
 CUresult AllocateShared(Process& process, Allocation& allocation);
 
 // Gives the allocation pinned memory for copies. If the daemon is on another

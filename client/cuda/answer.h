@@ -20,8 +20,9 @@ inline CUresult Answer(CUresult result) { return result; }
 // Returns the error of the fault that ended the session; CUDA_SUCCESS: none.
 CUresult LastFault();
 
-// Return from the calling function, which answers with a CUresult, if
-// `expression` fails.
+// If `expression`, a Status or a StatusOr, is an error, these macros return
+// Answer(error) from the calling function, whose result is a CUresult.
+// HOLDFAST_ANSWER_OR_ASSIGN otherwise assigns the value to `target`.
 #define HOLDFAST_ANSWER_IF_ERROR(expression)                   \
   do {                                                         \
     if (const ::absl::Status& holdfast_status_ = (expression); \

@@ -17,7 +17,7 @@ namespace holdfast::libcuda {
 // A library whose image cannot be read.
 struct RefusedLibrary {
   absl::Status reason;
-  bool is_told = false;  // the program has read it in its error log
+  bool is_told = false;  // the program's error log has the reason
 };
 
 // The code that the program has loaded: modules and libraries, and their
@@ -40,12 +40,13 @@ class CodeTable {
   absl::StatusOr<CUfunction> GetFunction(Module& module,
                                          const std::string& name);
 
-  // Ends the handles of a module or library and of its kernels, and returns it;
-  // null: there is none.
+  // Ends the handles of a module or library and of its kernels. Returns the
+  // module or library; null: there is none.
   std::shared_ptr<Module> Remove(CUmodule handle);
   // Returns false if there is no such library.
   bool RemoveRefused(CUlibrary handle);
-  // Removes the modules of a context. Libraries forget what they have for it.
+  // Removes the modules of a context, and the code that libraries have loaded
+  // for it.
   void EndContext(uint64_t context_id);
 
  private:

@@ -16,22 +16,22 @@
 
 namespace holdfast::libcuda {
 
-// The program's session, and what the daemon has said about its devices and
-// driver, which does not change while the session is open. Thread-safe.
+// The program's session, and the daemon's descriptions of its devices and
+// driver, which do not change while the session is open. Thread-safe.
 class Connection {
  public:
-  // Opens a session at $HOLDFAST_ADDRESS or the default address, named
-  // $HOLDFAST_SESSION_NAME or after the program.
+  // Opens a session at $HOLDFAST_ADDRESS or the default address. The session's
+  // name is $HOLDFAST_SESSION_NAME or the program's name. Waits for the daemon.
   static absl::StatusOr<std::unique_ptr<Connection>> Open();
 
   Session& session() { return *session_; }
-  // The program's devices, in the order of its numbers.
+  // The program's devices, in the order of their CUdevice numbers.
   const std::vector<v1::Device>& devices() const { return devices_; }
   int driver_version() const { return driver_.version(); }
-  // The daemon's driver is the software driver.
+  // Returns true if the daemon's driver is the software driver.
   bool is_software() const;
-  // The daemon is on this machine, so that kernels reach pinned memory of the
-  // process.
+  // Returns true if the daemon is on this machine, so that kernels reach pinned
+  // memory of the process.
   bool shares_memory() const;
 
   // Returns the session's tenant. The program shares memory only with processes
@@ -45,7 +45,7 @@ class Connection {
  private:
   explicit Connection(std::unique_ptr<Session> session)
       : session_(std::move(session)) {}
-  // Asks the daemon for devices_ and driver_.
+  // Requests devices_ and driver_ from the daemon.
   absl::Status Describe();
 
   const std::unique_ptr<Session> session_;

@@ -51,18 +51,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool is_blocking() const { return (flags_ & CU_STREAM_NON_BLOCKING) == 0; }
   unsigned flags() const { return flags_; }
   uint64_t id() const { return id_; }
-  // A copy. The daemon knows the priority that the stream was created with, and
-  // no other attribute.
+  // Returns a copy of the attributes. The daemon has only the priority that the
+  // stream was created with, and no other attribute.
   cuda::StreamAttributes attributes() const;
-  // As cuda::StreamAttributes::Set and CopyFrom.
+  // Change attributes, and fail, as cuda::StreamAttributes::Set and CopyFrom
+  // do.
   CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
   void CopyAttributes(const cuda::StreamAttributes& attributes);
 
   // Call before each command is enqueued. Makes the command wait for the
   // context's other streams as the rules above say.
   absl::Status Enter();
-  // Waits for the stream's work; the legacy stream also waits for the present
-  // work of the blocking streams.
+  // Blocks until the stream's work is done, and for the legacy stream also the
+  // present work of the blocking streams.
   absl::Status Synchronize();
   // Enqueues a call of `function` in this process. Later work of the stream
   // waits until the function has returned. FAILED_PRECONDITION: the context was
@@ -113,8 +114,10 @@ class Context : public std::enable_shared_from_this<Context> {
   // A hint, which changes no result.
   std::atomic<CUfunc_cache>& cache_config() { return cache_config_; }
 
+  // Returns the legacy default stream. The first call makes the stream.
   absl::StatusOr<std::shared_ptr<Stream>> LegacyStream();
-  // The calling thread's own default stream.
+  // Returns the calling thread's own default stream. The first call makes the
+  // stream.
   absl::StatusOr<std::shared_ptr<Stream>> PerThreadStream();
   absl::StatusOr<std::shared_ptr<Stream>> CreateStream(unsigned flags,
                                                        int priority);
@@ -124,7 +127,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // with the legacy stream, and counts in waits for all streams.
   absl::Status Retire(const Stream& stream);
 
-  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess.
+  // Implement cuCtxEnablePeerAccess and cuCtxDisablePeerAccess.
   CUresult EnablePeer(const Context& peer);
   CUresult DisablePeer(const Context& peer);
 
@@ -148,7 +151,8 @@ class Context : public std::enable_shared_from_this<Context> {
   // Streams that are in order with the legacy stream.
   std::vector<std::weak_ptr<Stream>> blocking_ ABSL_GUARDED_BY(mutex_);
   uint64_t legacy_works_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Waits for the work of every stream that was destroyed; null: none was.
+  // A stream that waits for the work of every destroyed stream; null: no stream
+  // was destroyed.
   std::shared_ptr<Stream> retired_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> peers_ ABSL_GUARDED_BY(mutex_);
 };
@@ -166,6 +170,7 @@ bool PopContext(CUcontext* context);
 // stream. The _ptds and _ptsz variants of functions use it. Scopes nest.
 class PerThreadDefaultStream {
  public:
+  // Returns true if the calling thread is in such a scope.
   static bool Active();
   PerThreadDefaultStream();
   ~PerThreadDefaultStream();

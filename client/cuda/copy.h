@@ -15,9 +15,9 @@
 
 namespace holdfast::libcuda {
 
-// One end of a copy: the memory that begins at an address. It is memory of the
-// session, or ordinary memory of this process. A value type, which keeps the
-// session's allocation alive.
+// One end of a copy: the memory that begins at an address. The memory is memory
+// of the session, or ordinary memory of this process. A value type, which keeps
+// the session's allocation alive.
 class Operand {
  public:
   // Returns the session's memory at the address; ordinary memory if the session

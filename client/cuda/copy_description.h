@@ -22,7 +22,8 @@ struct CopyEnd {
   Side side = Side::kAny;
 };
 
-// INVALID_ARGUMENT: the side is kDevice, and the session has no memory there.
+// Returns the memory at one end of a copy. INVALID_ARGUMENT: the side is
+// kDevice, and the session has no memory at the address.
 absl::StatusOr<Operand> Resolve(const MemoryMap& memory, const CopyEnd& end);
 
 struct CopyDescription {

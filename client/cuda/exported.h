@@ -14,13 +14,13 @@
 
 namespace holdfast::libcuda {
 
-// The export of one memory or event to other processes of the program's tenant,
-// which ends with this object. Thread-safe.
+// The export of one buffer or event to other processes of the program's tenant.
+// The export ends with this object. Thread-safe.
 class Exported {
  public:
   // Returns the token of the export: 16 bytes, valid for 24 hours from the call
   // that made it. Calls within 12 hours of that call return the same token. A
-  // call that makes a token waits for the daemon. Fails as ExportResource.
+  // call that makes a token waits for the daemon. Fails as ExportResource does.
   absl::StatusOr<std::string> Token(const Resource& resource,
                                     ExportOptions options,
                                     const std::string& tenant);

@@ -33,7 +33,7 @@ class HandleTable {
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  // Returns the handle of an object; null: it has none. Looks at all of them.
+  // Returns the handle of an object; null: it has none. Searches all objects.
   Handle HandleOf(const Object* object) const {
     absl::ReaderMutexLock lock(&mutex_);
     for (const auto& [handle, found] : objects_) {
@@ -50,7 +50,7 @@ class HandleTable {
     return all;
   }
 
-  // Returns the same as Find, and ends the handle.
+  // Ends the handle, and returns its object; null: there is none.
   std::shared_ptr<Object> Remove(Handle handle) {
     absl::MutexLock lock(&mutex_);
     auto node = objects_.extract(handle);

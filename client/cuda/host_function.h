@@ -35,7 +35,7 @@ class HostFunctions {
   static absl::StatusOr<std::shared_ptr<HostFunctions>> Create(
       const holdfast::Device& device);
 
-  // Ends the thread once the functions so far have run. Does not wait.
+  // Makes the thread end once the functions so far have run. Does not wait.
   void End();
 
   // Adds a call of `function` at the present end of `stream`. Does not wait for

@@ -35,13 +35,14 @@ class Ipc {
   CUresult GetMemory(Process& process, CUdeviceptr pointer,
                      CUipcMemHandle* handle);
   // Opens memory of another process for the context. Opening it again returns
-  // the same address. CUDA_ERROR_INVALID_CONTEXT: it is this process's own.
-  // CUDA_ERROR_INVALID_HANDLE: there is no such export, or it is not for this
-  // tenant.
+  // the same address. CUDA_ERROR_INVALID_CONTEXT: the memory is this process's
+  // own. CUDA_ERROR_INVALID_HANDLE: there is no such export, or the export is
+  // not for this tenant.
   CUresult OpenMemory(Process& process, Context& context,
                       const CUipcMemHandle& handle, CUdeviceptr* pointer);
-  // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was already closed
-  // as often as it was opened.
+  // Closes memory that OpenMemory has opened, once for each opening. The last
+  // call unmaps the memory. CUDA_ERROR_INVALID_VALUE: `pointer` was not opened,
+  // or was already closed as often as it was opened.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
   // Export memory pools. The descriptor of ExportPool holds the pool's kind and
@@ -57,11 +58,10 @@ class Ipc {
   CUresult ImportPool(Process& process, int fd, CUmemoryPool* pool);
   CUresult ExportPoolMemory(Process& process, CUdeviceptr pointer,
                             CUmemPoolPtrExportData* data);
-  // Opens pool memory of another process or of this process, otherwise as
-  // OpenMemory. Pinned memory has one address in the process, so contexts share
-  // its import.
-  // CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or `data` is not of an
-  // allocation of that pool.
+  // Opens pool memory of another process or of this process; otherwise works as
+  // OpenMemory does. Pinned memory has one address in the process, so contexts
+  // share its import. CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or
+  // `data` is not of an allocation of that pool.
   CUresult ImportPoolMemory(Process& process, Context& context,
                             std::shared_ptr<MemoryPool> pool,
                             const CUmemPoolPtrExportData& data,
@@ -73,9 +73,9 @@ class Ipc {
 
   // Export and open events. Each OpenEvent makes another handle. Only the
   // process that made an event records it. CUDA_ERROR_INVALID_HANDLE: GetEvent
-  // got an event of another process, or one without CU_EVENT_INTERPROCESS;
-  // OpenEvent got no bytes of GetEvent, or the event is gone.
-  // CUDA_ERROR_INVALID_CONTEXT: this process has made the event.
+  // got an event of another process, or an event without CU_EVENT_INTERPROCESS;
+  // or OpenEvent got a handle that is not from GetEvent, or whose event is
+  // gone. CUDA_ERROR_INVALID_CONTEXT: this process has made the event.
   CUresult GetEvent(Process& process,
                     const std::shared_ptr<ProgramEvent>& event,
                     CUipcEventHandle* handle);
@@ -94,8 +94,8 @@ class Ipc {
                 std::shared_ptr<MemoryPool> pool,
                 absl::FunctionRef<absl::Status(Allocation&)> map,
                 CUdeviceptr* pointer);
-  // Returns the memory if this was its last use, or null if it was not.
-  // nullopt: nothing was opened there.
+  // Ends one use of opened memory. Returns the memory if this was its last use,
+  // or null if it was not. nullopt: nothing was opened at the address.
   std::optional<std::shared_ptr<Allocation>> Close(Process& process,
                                                    CUdeviceptr pointer);
 

@@ -21,8 +21,8 @@ namespace holdfast::libcuda {
 // code. Copyable; points into the program's arrays.
 class JitOptions {
  public:
-  // CUDA_ERROR_INVALID_VALUE: an array is null, and `count` is not 0; or a
-  // limit is 0.
+  // Reads `count` options into *parsed. CUDA_ERROR_INVALID_VALUE: an array is
+  // null, and `count` is not 0; or a limit is 0.
   static CUresult Parse(unsigned count, CUjit_option* options, void** values,
                         JitOptions* parsed);
 

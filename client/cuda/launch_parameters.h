@@ -17,11 +17,11 @@
 namespace holdfast::libcuda {
 
 // Copies the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and ..._SIZE to the block
-// of all parameters. As CUDA's driver, takes a buffer that ends early; the
-// bytes that it lacks are 0. `extra` may be null. CUDA_ERROR_INVALID_VALUE: the
+// of all parameters. Accepts a buffer that ends early, as CUDA's driver does;
+// the missing bytes are 0. `extra` may be null. CUDA_ERROR_INVALID_VALUE: the
 // kernel has parameters, and there is no buffer.
 // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer has bytes behind the last
-// parameter; the padding at the end of a struct is such bytes.
+// parameter; the padding at the end of a struct counts as such bytes.
 CUresult ReadParameterBuffer(const Function& function, void** extra,
                              std::vector<std::byte>* block);
 
@@ -33,8 +33,8 @@ bool ReadArguments(const Function& function, void** values,
                    std::vector<Argument>* arguments);
 
 // Copies the parameters from `values` or, if that is null, from the buffer of
-// `extra` into one block, each at its offset. Fails as ReadParameterBuffer, and
-// with CUDA_ERROR_INVALID_VALUE if a pointer in `values` is null.
+// `extra` into one block, each at its offset. Fails as ReadParameterBuffer
+// does, and with CUDA_ERROR_INVALID_VALUE if a pointer in `values` is null.
 CUresult CopyParameters(const Function& function, void** values, void** extra,
                         std::vector<std::byte>* block);
 

@@ -25,8 +25,9 @@ namespace holdfast::libcuda {
 
 // One piece of memory: a buffer of the session, a variable of a module, or
 // pinned memory of this process. Pinned memory is a span of an arena, at the
-// same address in this process and in kernels; where the daemon is on another
-// machine it is ordinary memory, which copies can use and kernels cannot.
+// same address in this process and in kernels. If the daemon is on another
+// machine, pinned memory is ordinary memory, which copies can use and kernels
+// cannot.
 struct Allocation {
   Allocation() = default;
   Allocation(const Allocation&) = delete;
@@ -62,11 +63,13 @@ struct Allocation {
   // Memory of another process, or at reserved addresses: cuMemFree does not end
   // it.
   bool is_borrowed = false;
-  // A node of a graph allocates it, and GraphMemory frees it.
+  // A node of a graph allocates the memory, and GraphMemory frees it.
   bool is_of_graph = false;
-  // The pool that counts these bytes until the destructor; null: none does.
+  // The pool that counts these bytes until the destructor; null: no pool counts
+  // them.
   std::shared_ptr<MemoryPool> pool;
-  // A variable of this module, whose memory ends with it.
+  // The module whose variable this memory is, and with which the memory ends;
+  // null: the memory is no variable.
   const void* module = nullptr;
   std::optional<Buffer> buffer;
   Exported exported;  // of the buffer
@@ -75,7 +78,7 @@ struct Allocation {
   void* mapped = nullptr;
 };
 
-// Thread-safe.
+// The allocations of the program's session. Thread-safe.
 class MemoryMap {
  public:
   void Add(std::shared_ptr<Allocation> allocation);
@@ -85,7 +88,7 @@ class MemoryMap {
   // `accepts` accepts; null: there is none.
   std::shared_ptr<Allocation> Remove(
       uint64_t address, absl::FunctionRef<bool(const Allocation&)> accepts);
-  // Returns and forgets all that `ended` accepts.
+  // Returns and forgets all allocations that `ended` accepts.
   std::vector<std::shared_ptr<Allocation>> RemoveIf(
       absl::FunctionRef<bool(const Allocation&)> ended);
 

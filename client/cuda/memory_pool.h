@@ -27,8 +27,9 @@ struct PoolSharing {
 };
 
 // A CUmemoryPool: an account of memory, and settings that a program reads back.
-// The memory itself comes from the daemon's pools, which keep what is freed, so
-// that a pool of a program reserves no more than it uses. Thread-safe.
+// The memory itself comes from the daemon's pools, which keep freed memory.
+// Therefore a pool of a program reserves no more memory than the program uses.
+// Thread-safe.
 class MemoryPool {
  public:
   // The memory of kHost and kManaged pools is pinned memory of this process,

@@ -31,8 +31,8 @@ namespace holdfast::libcuda {
 
 class Module;
 
-// A CUfunction and a CUkernel: a kernel of the session is loaded on every
-// device, so that the two are the same. Thread-safe.
+// A CUfunction or a CUkernel. Both are the same object, because a kernel of the
+// session is loaded on every device. Thread-safe.
 class Function {
  public:
   Function(const std::shared_ptr<Module>& module, Kernel kernel,
@@ -40,7 +40,8 @@ class Function {
 
   // Null if the module was unloaded.
   std::shared_ptr<Module> module() const { return module_.lock(); }
-  // True if it is a library's, or the module's context is this one.
+  // Returns true if the kernel is a library's, or `context` is the context of
+  // the kernel's module.
   bool IsUsableIn(const Context& context) const;
   // Returns the kernel to launch in a context. FAILED_PRECONDITION: the module
   // was unloaded.
@@ -61,13 +62,13 @@ class Function {
   // Sets an attribute on a device, in all contexts.
   absl::Status SetAttribute(const std::string& name, int64_t value,
                             uint32_t device);
-  // The most dynamic shared memory of a block that launches may ask for, in
-  // bytes, as the program has set it.
+  // The limit that the program has set for the dynamic shared memory of a
+  // block, in bytes.
   int64_t dynamic_shared_limit() const { return dynamic_shared_limit_; }
   void set_dynamic_shared_limit(int64_t bytes) {
     dynamic_shared_limit_ = bytes;
   }
-  // Returns the result of CUDA for a launch with blocks of this size:
+  // Returns the result that CUDA has for a launch with blocks of this size:
   // INVALID_VALUE beyond the kernel's launch bounds, LAUNCH_OUT_OF_RESOURCES if
   // the registers do not suffice.
   CUresult CheckBlock(const Dim3& block) const;
@@ -96,9 +97,9 @@ class Function {
 using FunctionTable = HandleTable<CUfunction, Function>;
 
 // A CUmodule or a CUlibrary. A module belongs to one context. Each context has
-// the variables of a library for itself: the first context of each device uses
-// the code that Load has loaded, and the code is loaded once more for each
-// later context. Thread-safe.
+// its own variables of a library: the first context of each device uses the
+// code that Load has loaded, and the code is loaded once more for each later
+// context. Thread-safe.
 class Module : public std::enable_shared_from_this<Module> {
  public:
   // Waits until the daemon has loaded the image. `context` is null for a
@@ -116,8 +117,8 @@ class Module : public std::enable_shared_from_this<Module> {
   absl::StatusOr<holdfast::Module> In(const Context& context);
   // Forgets the variables of a context that has ended.
   void EndContext(uint64_t context_id);
-  // Returns the same handle for the same name. The first call waits, unless the
-  // kernel was described when the module was loaded.
+  // Returns the handle of a kernel; equal names have equal handles. The first
+  // call waits, unless the kernel was described when the module was loaded.
   // NOT_FOUND: there is no such kernel.
   absl::StatusOr<CUfunction> GetFunction(const std::string& name,
                                          FunctionTable& functions);
@@ -134,8 +135,8 @@ class Module : public std::enable_shared_from_this<Module> {
         names_(std::move(names)),
         descriptions_(std::move(descriptions)) {}
 
-  // Returns the kernel's description in descriptions_, or else asks the daemon
-  // for it, and waits.
+  // Returns the kernel's description from descriptions_. If it is not there,
+  // gets it from the daemon, and waits.
   absl::StatusOr<v1::KernelDescription> DescriptionOf(
       const Kernel& kernel, const std::string& name) const;
 

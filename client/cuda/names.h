@@ -14,7 +14,7 @@ namespace holdfast::libcuda {
 // "max_threads_per_block". Returns "" for a number that CUDA 13 does not
 // define.
 std::string NameOf(CUdevice_attribute attribute);
-// The same for v1::KernelDescription.attributes.
+// Returns the attribute's key in v1::KernelDescription.attributes; "" as above.
 std::string NameOf(CUfunction_attribute attribute);
 
 }  // namespace holdfast::libcuda

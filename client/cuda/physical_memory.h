@@ -77,7 +77,7 @@ class PhysicalMemoryTable {
 
   absl::Mutex mutex_;
   std::map<Handle, Entry> memories_ ABSL_GUARDED_BY(mutex_);
-  // By token: memory that this process has exported.
+  // The memory that this process has exported, by its tokens.
   std::map<std::string, std::weak_ptr<PhysicalMemory>> exported_
       ABSL_GUARDED_BY(mutex_);
 };

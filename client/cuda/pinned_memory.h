@@ -33,9 +33,11 @@ class PinnedMemory {
  public:
   explicit PinnedMemory(Session& session) : session_(session) {}
 
-  // FAILED_PRECONDITION: the daemon is on another machine.
+  // Returns a span of `size` bytes. FAILED_PRECONDITION: the daemon is on
+  // another machine.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
-  // REQUIRES: `span` is from Allocate.
+  // Returns a reference to the span, for other processes. REQUIRES: `span` is
+  // from Allocate.
   static ArenaReference Reference(const ArenaSpan& span);
 
   // Returns the bytes of another process's span. The first span of an arena

@@ -21,8 +21,8 @@ class PoolTable {
  public:
   using Kind = MemoryPool::Kind;
 
-  // Makes the default pools, which are the current ones at first. The devices
-  // have the ordinals from 0 to `devices` - 1.
+  // Makes the default pools, which are also the current pools at first. The
+  // devices have the ordinals from 0 to `devices` - 1.
   explicit PoolTable(int devices);
 
   CUmemoryPool Add(std::shared_ptr<MemoryPool> pool);
@@ -30,12 +30,14 @@ class PoolTable {
   std::shared_ptr<MemoryPool> Find(CUmemoryPool handle) const;
   // Returns null if the pool has ended.
   CUmemoryPool HandleOf(const MemoryPool* pool) const;
-  // Ends a pool. The default pool takes the place of a current one. Returns
-  // false if there is no such pool, or it is a default pool.
+  // Ends a pool. If the pool is current, the default pool becomes the current
+  // one. Returns false if there is no such pool, or if the pool is a default
+  // pool.
   bool Remove(CUmemoryPool handle);
 
-  // `ordinal` is that of the device for kDevice; else it has no meaning.
-  // cuMemAllocAsync uses a device's current pool.
+  // Return the default pool and the current pool of a kind. `ordinal` is the
+  // device's for kDevice; else it has no meaning. cuMemAllocAsync uses a
+  // device's current pool.
   CUmemoryPool Default(Kind kind, int ordinal) const;
   CUmemoryPool Current(Kind kind, int ordinal) const;
   // Makes a pool the current one of its kind and device. Returns false if the

@@ -36,7 +36,7 @@ struct ProgramEvent {
   Event event;
   uint64_t context_id = 0;
   uint32_t device = 0;  // the session's number
-  // Another process made it, and records it.
+  // Another process has made the event, and records it.
   bool is_imported = false;
   bool is_interprocess = false;  // CU_EVENT_INTERPROCESS
   Exported exported;
@@ -59,8 +59,8 @@ class Process {
   // True after Init. False in the child of a fork: the session belongs to the
   // parent.
   bool initialized() const { return initialized_; }
-  // True in the child of a fork. Init fails there; the connection still tells
-  // the driver's version.
+  // True in the child of a fork. Init fails there; connection() still has the
+  // driver's version.
   bool forked() const { return forked_; }
 
   // REQUIRES, for all calls below: Init has succeeded, here or in the parent.

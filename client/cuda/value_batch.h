@@ -29,7 +29,7 @@ class ValueBatch {
   static absl::StatusOr<ValueBatch> Read(const MemoryMap& memory,
                                          Parameters parameters);
 
-  // UNIMPLEMENTED: the device lacks one of the operations.
+  // Fails with UNIMPLEMENTED if the device lacks one of the operations.
   absl::Status CheckSupport(const v1::Device& device) const;
 
   bool empty() const { return operations_.empty(); }

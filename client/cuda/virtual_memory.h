@@ -51,11 +51,14 @@ class VirtualMemory {
   // CUDA_ERROR_INVALID_VALUE: the range is not reserved, or has a part of a
   // mapping.
   CUresult Unmap(Process& process, CUdeviceptr address, uint64_t size);
+  // Sets the access to the mappings in the range, as cuMemSetAccess does.
   // CUDA_ERROR_NOT_SUPPORTED: access for another device than the memory's.
   // CUDA_ERROR_INVALID_VALUE: whole mappings do not fill the range, or the
   // location of a description is no device, or its flags are no access.
   CUresult SetAccess(Process& process, CUdeviceptr address, uint64_t size,
                      std::span<const CUmemAccessDesc> descriptions);
+  // Sets *flags to the access of a device to the memory at the address.
+  // CUDA_ERROR_INVALID_VALUE: nothing is mapped there.
   CUresult GetAccess(CUdeviceptr address, int ordinal,
                      unsigned long long* flags);
   // Retains the handle that the memory at the address was mapped by.
@@ -80,10 +83,10 @@ class VirtualMemory {
   };
   using Reservations = std::map<CUdeviceptr, Reservation>;
 
-  // Returns the reservation that has the whole range; null: none has.
+  // Returns the reservation that has the whole range; null: there is none.
   Reservations::value_type* Find(CUdeviceptr address, uint64_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the mapping that has the address; null: none has.
+  // Returns the mapping that has the address; null: there is none.
   const Mapping* MappingAt(CUdeviceptr address)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds the mappings that lie in the range. Returns false if one of them

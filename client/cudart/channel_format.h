@@ -16,12 +16,12 @@ namespace holdfast::libcudart {
 bool ToArrayFormat(const cudaChannelFormatDesc& description,
                    CUarray_format* format, unsigned* channels);
 
-// The reverse. Returns kind cudaChannelFormatKindNone for a format that
-// ToArrayFormat does not know.
+// Converts the driver's form to a channel description. Its kind is
+// cudaChannelFormatKindNone if ToArrayFormat never returns this format.
 cudaChannelFormatDesc FromArrayFormat(CUarray_format format, unsigned channels);
 
-// Returns the bytes of one channel; 1 for a format that ToArrayFormat does not
-// know.
+// Returns the bytes of one channel; 1 if ToArrayFormat never returns this
+// format.
 size_t BytesOf(CUarray_format format);
 
 }  // namespace holdfast::libcudart

@@ -22,15 +22,15 @@ CUDA_MEMCPY2D DescribeRows(void* to, size_t to_pitch, const void* from,
 CUDA_MEMCPY3D DescribeBytes(void* to, const void* from, size_t size,
                             cudaMemcpyKind kind);
 
-// Describes a copy of a box. Asks the driver for the size of an array's
-// elements.
+// Describe a copy of a box. Get the size of an array's elements from the
+// driver.
 cudaError_t DescribeBox(const Driver& driver, const cudaMemcpy3DParms& box,
                         CUDA_MEMCPY3D* described);
 cudaError_t DescribePeerBox(const Driver& driver,
                             const cudaMemcpy3DPeerParms& box,
                             CUDA_MEMCPY3D_PEER* described);
 
-// The reverse of DescribeBox.
+// Converts the driver's description of a box back to the runtime's.
 cudaError_t ReadBox(const Driver& driver, const CUDA_MEMCPY3D& described,
                     cudaMemcpy3DParms* box);
 

@@ -20,8 +20,9 @@ struct Driver {
 #include "client/cudart/driver_functions.inc"
 #undef HOLDFAST_DRIVER_FUNCTION
 
-  // Success, or the error of every call. cudaErrorInsufficientDriver: there is
-  // no driver, or it is older than CUDA 13.
+  // cudaSuccess, or the error that every call returns.
+  // cudaErrorInsufficientDriver: there is no driver, or it is older than CUDA
+  // 13.
   cudaError_t status;
 
   // Returns the functions with the given meaning of stream 0. Thread-safe. The

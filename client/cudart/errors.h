@@ -24,7 +24,7 @@ inline cudaError_t Record(CUresult result) { return Record(Translate(result)); }
 cudaError_t PeekLastError();
 cudaError_t TakeLastError();
 
-// Returns null if the number is not an error.
+// Return the name and the text of an error; null if the number is not an error.
 const char* FindErrorName(cudaError_t error);
 const char* FindErrorText(cudaError_t error);
 

@@ -36,8 +36,8 @@ cudaError_t WithCopyNode(Describe describe, Body body) {
   });
 }
 
-// The descriptions of the runtime's copies: of a box, of bytes, and to and from
-// a variable.
+// Box, Bytes, ToVariable and FromVariable return a `describe` function for
+// WithCopyNode: for a copy of a box, of bytes, and to and from a variable.
 inline auto Box(const cudaMemcpy3DParms* box) {
   return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
     return box == nullptr ? cudaErrorInvalidValue
@@ -52,6 +52,8 @@ inline auto Bytes(void* to, const void* from, size_t size,
     return cudaSuccess;
   };
 }
+// Sets *address to the byte at `offset` of a variable. cudaErrorInvalidValue:
+// the variable does not have `size` bytes from there on.
 inline cudaError_t FindInVariable(const Driver& driver, const void* symbol,
                                   size_t offset, size_t size, char** address) {
   CUdeviceptr first = 0;

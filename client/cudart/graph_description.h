@@ -8,7 +8,7 @@
 
 namespace holdfast::libcudart {
 
-// Describes a kernel node; the runtime names kernels by their stubs.
+// Describes a kernel node. The runtime names its kernel by the stub.
 cudaError_t DescribeKernelNode(const Driver& driver,
                                const cudaKernelNodeParams& node,
                                CUDA_KERNEL_NODE_PARAMS* described);

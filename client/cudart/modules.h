@@ -16,11 +16,13 @@ class Module;
 
 // Registers the image of `wrapper` (fatbinary_section.h).
 Module* RegisterModule(const void* wrapper);
-// REQUIRES: no call uses the module any longer.
+// Unloads the module, and forgets its kernels and variables. REQUIRES: no call
+// uses the module any longer.
 void UnregisterModule(Module* module);
 
-// `host`: the stub function, or the shadow variable.
-// REQUIRES: `name` lives as long as the module.
+// Register a kernel or a variable of the module. `host` is the stub function,
+// or the shadow variable, that represents it in the program; `name` is its name
+// in the image. REQUIRES: `name` lives as long as the module.
 void RegisterKernel(Module* module, const void* host, const char* name);
 void RegisterVariable(Module* module, const void* host, const char* name);
 

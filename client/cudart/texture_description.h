@@ -10,8 +10,8 @@
 
 namespace holdfast::libcudart {
 
-// cudaErrorInvalidChannelDescriptor: the memory has a format that textures do
-// not support.
+// Describes a resource. cudaErrorInvalidChannelDescriptor: the memory has a
+// format that textures do not support.
 cudaError_t DescribeResource(const cudaResourceDesc& resource,
                              CUDA_RESOURCE_DESC* described);
 cudaResourceDesc ReadResource(const CUDA_RESOURCE_DESC& described);

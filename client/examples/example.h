@@ -30,7 +30,8 @@ inline absl::StatusOr<Module> CompileAndLoad(
   return session.Load(compiled.object);
 }
 
-// Prints how many of the indices below `count` are right. DATA_LOSS: not all.
+// Calls is_right(i) for each index below `count`, and prints how many are
+// right. DATA_LOSS: an index is not right.
 template <typename IsRight>
 absl::Status CheckAll(const char* what, size_t count, IsRight is_right) {
   size_t right = 0;
@@ -50,8 +51,8 @@ class Example {
   // The parser, for the options of one example.
   CLI::App& options() { return options_; }
 
-  // Calls `run`, which takes a session or the daemon's address, and prints its
-  // error. Returns the exit status.
+  // Calls `run` with a session or with the daemon's address, whichever it
+  // accepts, and prints its error. Returns the exit status.
   template <typename Run>
   int Main(int argc, char** argv, Run run) {
     CLI11_PARSE(options_, argc, argv);

@@ -10,8 +10,8 @@
 
 namespace holdfast {
 
-// Returns the size in bytes. INVALID_ARGUMENT: not a regular file. `fd` is
-// borrowed.
+// Returns the size of a file in bytes. INVALID_ARGUMENT: `fd` is not a regular
+// file. `fd` is borrowed.
 absl::StatusOr<uint64_t> FileSize(int fd);
 
 // Reads `size` bytes at `offset`, independently of the file's position.

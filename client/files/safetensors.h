@@ -24,27 +24,28 @@ namespace holdfast {
 // An array of a file.
 struct StoredArray {
   std::string name;
-  // "F32", "BF16", ...: a type that core/base/array_layout knows.
+  // The element type, "F32", "BF16", ...: a type of core/base/array_layout.
   std::string dtype;
   // The number of elements in each dimension; empty: a scalar.
   std::vector<uint64_t> shape;
-  // The offset of its first byte in the data, and the number of bytes.
+  // The offset of the array's first byte in the data, and the number of bytes.
   uint64_t offset = 0;
   uint64_t size = 0;
 };
 
 struct SafetensorsHeader {
-  // By ascending offset; they fill the data without gaps or overlaps.
+  // The arrays by ascending offset; they fill the data without gaps or
+  // overlaps.
   std::vector<StoredArray> arrays;
   std::map<std::string, std::string> metadata;
-  // Bytes of the data.
+  // The number of bytes of all arrays.
   uint64_t data_size = 0;
 };
 
 // The limit of the format's own library for a header, in bytes.
 inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
-// Bytes of the description of the smallest array in a collection, which has a
-// name of one letter, a type of two, and a size or a dimension.
+// The bytes of the smallest description of an array in a collection: a name of
+// one letter, a type of two letters, and a size or a dimension.
 inline constexpr size_t kMinArrayDescription = 11;
 // Files are read for collections, and no collection has more arrays than this.
 // The reader refuses a file at the first array over the limit, without reading

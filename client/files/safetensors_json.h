@@ -14,12 +14,12 @@
 
 namespace holdfast {
 
-// One entry as the text has it. Its values are not checked.
+// One entry as it stands in the text. Its values are not checked.
 struct HeaderEntry {
   std::string name;
   std::string dtype;
   std::vector<uint64_t> shape;
-  // The offsets of the beginning and of the end.
+  // The offsets of the array's first byte and of the byte behind its last.
   std::vector<uint64_t> data_offsets;
 };
 
@@ -30,9 +30,9 @@ struct HeaderJson {
 };
 
 // Parses the text event by event, so that deeply nested or repetitive text
-// takes no memory. INVALID_ARGUMENT: not JSON of this form; the message tells
-// the place. OUT_OF_RANGE: there are more than kMaxStoredArrays entries (the
-// rest of the text is not read then), or more than 32 dimensions.
+// takes no memory. INVALID_ARGUMENT: the text is not JSON of this form; the
+// message has the place. OUT_OF_RANGE: there are more than kMaxStoredArrays
+// entries (the rest of the text is not read then), or more than 32 dimensions.
 absl::StatusOr<HeaderJson> ParseHeaderJson(absl::string_view text);
 
 }  // namespace holdfast

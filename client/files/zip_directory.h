@@ -5,9 +5,10 @@
 // 64-bit fields of large archives ("zip64"). See PKWARE, APPNOTE.TXT 6.3.
 //
 // Archives are hostile input. The directory must agree with the header in front
-// of each entry, and entries must neither overlap nor reach beyond the begin of
-// the directory. ReadZipDirectory refuses other archives before any byte is
-// decompressed. Its message names the faulty entry, if there is one.
+// of each entry, and entries must neither overlap nor reach beyond the
+// beginning of the directory. ReadZipDirectory refuses other archives before
+// any byte is decompressed. Its message names the faulty entry, if there is
+// one.
 #ifndef HOLDFAST_CLIENT_FILES_ZIP_DIRECTORY_H_
 #define HOLDFAST_CLIENT_FILES_ZIP_DIRECTORY_H_
 

@@ -18,15 +18,15 @@ namespace holdfast {
 // on the size that the entry claims. Not thread-safe.
 class ZipReader {
  public:
-  // `fd` is borrowed, and `entry` is one that ReadZipDirectory found in it;
-  // both must outlive the reader.
+  // `fd` is borrowed, and `entry` is an entry that ReadZipDirectory found in
+  // it. `fd` and `entry` must outlive the reader.
   ZipReader(int fd, const ZipEntry& entry);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
   // Reads the next `size` bytes. DATA_LOSS: the contents end too early, or
-  // cannot be decompressed. OUT_OF_RANGE: beyond the entry's size.
+  // cannot be decompressed. OUT_OF_RANGE: the entry has fewer bytes left.
   absl::Status Read(char* data, size_t size);
 
   // Checks the end. REQUIRES: all contents were read. DATA_LOSS: there are more
@@ -36,7 +36,7 @@ class ZipReader {
  private:
   absl::Status Copy(char* data, size_t size);
   absl::Status Inflate(char* data, size_t size);
-  // Decompresses into what the stream has room for; sets ended_.
+  // Decompresses as many bytes as stream_ has room for. Sets ended_ at the end.
   absl::Status InflateSome();
 
   const int fd_;

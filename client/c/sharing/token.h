@@ -37,7 +37,7 @@ inline absl::string_view ToToken(const uint8_t* token) {
   return {reinterpret_cast<const char*>(token), HF_TOKEN_BYTES};
 }
 
-// Writes a token to the caller's memory. INTERNAL: the daemon sent one of
+// Writes a token to the caller's memory. INTERNAL: the daemon sent a token of
 // another length.
 inline absl::Status GiveToken(const std::string& made, uint8_t* token) {
   if (made.size() != HF_TOKEN_BYTES) {

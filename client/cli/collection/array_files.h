@@ -17,8 +17,8 @@
 
 namespace holdfast::cli {
 
-// Receives the bytes that are done and the total. Called by one thread at a
-// time.
+// Called with the number of bytes that are done and the number of all bytes, by
+// one thread at a time.
 using CopyProgress = std::function<void(uint64_t done, uint64_t all)>;
 
 // The files, in the formats safetensors, .npy and .npz, whose arrays make up
@@ -26,7 +26,7 @@ using CopyProgress = std::function<void(uint64_t done, uint64_t all)>;
 class ArrayFiles {
  public:
   // Reads the headers, as ReadFileArrays does. Messages name the file.
-  // ALREADY_EXISTS: two arrays have one name.
+  // ALREADY_EXISTS: two arrays have the same name.
   static absl::StatusOr<ArrayFiles> Open(const std::vector<std::string>& paths);
 
   const std::vector<ArraySpec>& arrays() const { return arrays_; }
@@ -42,9 +42,9 @@ class ArrayFiles {
   absl::Status Upload(const CollectionWriter& writer, const Stream& stream,
                       const CopyProgress& progress) const;
 
-  // Compares every element with the collection's. Returns a description of the
-  // difference for each array, by name, that is unequal or is missing on one
-  // side. Fails as Upload.
+  // Compares every element with the collection's element. Returns a description
+  // of the difference for each array, by name, that is unequal or is missing on
+  // one side. Fails as Upload.
   absl::StatusOr<std::map<std::string, std::string>> Compare(
       const Collection& collection, const Stream& stream,
       const CopyProgress& progress) const;
@@ -80,13 +80,15 @@ class ArrayFiles {
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes a collection as one safetensors file, whole or not at all. The format
-// has no strides: elements are written in C order.
+// Writes a collection as one safetensors file, which replaces a file at `path`.
+// An error leaves `path` as it was. The format has no strides: elements are
+// written in C order.
 absl::Status SaveCollection(const Collection& collection, const Stream& stream,
                             const std::string& path,
                             const CopyProgress& progress);
 
-// SHA-256 of each array's bytes, in hexadecimal digits, by name.
+// Returns the SHA-256 of each array's bytes, in hexadecimal digits, by the
+// array's name.
 absl::StatusOr<std::map<std::string, std::string>> DigestArrays(
     const Collection& collection, const Stream& stream,
     const CopyProgress& progress);

@@ -18,8 +18,9 @@ void PrintCollections(const v1::ListCollectionsResponse& list,
 void PrintCollection(const v1::DescribeCollectionResponse& description,
                      JsonWriter* json);
 
-// The functions below print text, or one JSON value if `json` is true. This one
-// prints one line for one change.
+// The functions below print text, or one JSON value if `json` is true.
+
+// Prints one line for one change.
 void PrintChange(const v1::CollectionChange& change, bool json);
 // Prints a version that was suspended or resumed, as `act` says, and the number
 // of bytes that were moved.

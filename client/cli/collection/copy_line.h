@@ -15,7 +15,7 @@ namespace holdfast::cli {
 std::string DescribeCopy(uint64_t done, uint64_t all, absl::Duration elapsed);
 
 // Shows the progress of a copy on one line of stderr, if that is a terminal.
-// Each update overwrites the line, and the line is erased in the end.
+// Each update overwrites the line, and the destructor erases it.
 class CopyLine {
  public:
   CopyLine();

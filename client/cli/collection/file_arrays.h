@@ -31,7 +31,8 @@ struct FileArrays {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads the headers of a file. The ending of its name tells the format:
+// Reads the headers of a file. The ending of the file's name determines the
+// format:
 //   .npy   one array, with the name of the file without the ending
 //   .npz   arrays with the names of the entries without .npy
 //   other  safetensors

@@ -15,22 +15,22 @@ namespace holdfast::cli {
 // no strides.
 class StridedElements {
  public:
-  // `bytes` are the array's, from its first element to the end of its last, and
-  // must outlive this object. REQUIRES: ArrayExtent(dtype, shape, strides) is
-  // their number.
+  // `bytes` are the bytes of the array, from its first element to the end of
+  // its last, and must outlive this object. REQUIRES: bytes.size() is
+  // ArrayExtent(dtype, shape, strides).
   StridedElements(absl::string_view dtype, absl::Span<const uint64_t> shape,
                   absl::Span<const int64_t> strides, absl::string_view bytes);
 
-  // Bytes of all elements.
+  // The number of bytes of all elements.
   uint64_t size() const { return size_; }
 
-  // Fills `piece` with the next elements. Shrinks it if fewer are left; an
-  // empty piece means that all were read. REQUIRES: piece.size() is a multiple
-  // of the size of an element.
+  // Fills `piece` with the next elements. Shrinks `piece` if fewer elements are
+  // left; an empty piece means that all elements were read. REQUIRES:
+  // piece.size() is a multiple of the size of an element.
   void Read(std::string& piece);
 
  private:
-  // Goes on to the next element.
+  // Moves to the next element.
   void Advance();
 
   const absl::string_view bytes_;

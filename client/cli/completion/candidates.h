@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the words that can complete a word of a command line, by the table of
+// Finds the words that can complete a word of a command line, from the table of
 // commands.
 #ifndef HOLDFAST_CLIENT_CLI_COMPLETION_CANDIDATES_H_
 #define HOLDFAST_CLIENT_CLI_COMPLETION_CANDIDATES_H_

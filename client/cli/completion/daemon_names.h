@@ -10,10 +10,11 @@
 
 namespace holdfast::cli {
 
-// Returns names that the daemon at `address` knows; an empty address means
-// DefaultAddress(). Returns nothing if no daemon answers, or if the address
-// would start one. Leaves out names that a shell would not read as one word,
-// since a shell inserts candidates without quotes.
+// Returns the names of the sessions, collections or tenants of the daemon at
+// `address`; an empty address means DefaultAddress(). Returns an empty list if
+// no daemon answers, or if the address would start a daemon. Leaves out names
+// that a shell would not read as one word, since a shell inserts candidates
+// without quotes.
 std::vector<Candidate> AskForNames(const std::string& address,
                                    Candidates::Names names);
 

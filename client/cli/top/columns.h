@@ -17,7 +17,7 @@ struct Column {
   size_t width;
   bool right = false;  // the text is right-aligned
   // 0: the column is always shown. Other columns are shown if there is room,
-  // those with lower numbers first.
+  // columns with lower numbers first.
   int dispensable = 0;
 };
 
@@ -47,7 +47,7 @@ std::vector<bool> Shown(const std::vector<Column>& columns, size_t room);
 // column is not cut. REQUIRES: as many cells as columns.
 std::string Row(const std::vector<Column>& columns,
                 const std::vector<bool>& shown, const std::vector<Cell>& cells);
-// Returns the line of titles. The title `sorted` is marked; null: none.
+// Returns the line of titles. Marks the title `sorted`; null: marks none.
 std::string TitleRow(const std::vector<Column>& columns,
                      const std::vector<bool>& shown, const char* sorted);
 

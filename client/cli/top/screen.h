@@ -16,15 +16,16 @@
 namespace holdfast::cli {
 
 // The alternate screen of a terminal. Each view overwrites the previous one.
-// The destructor restores the terminal. This includes an end by SIGINT, SIGTERM
-// or SIGHUP, because Wait() reports these signals.
+// The destructor restores the terminal. Because Wait() reports SIGINT, SIGTERM
+// and SIGHUP, the terminal is also restored when these signals end the program.
 class Screen {
  public:
   // Blocks the signals that Wait() reports, in this thread and in the threads
-  // that it starts. Call before any other thread exists.
+  // that this thread starts. Call before any other thread exists.
   static void BlockSignals();
 
-  // REQUIRES: standard input and output are terminals; BlockSignals().
+  // Opens the screen. REQUIRES: standard input and output are terminals, and
+  // BlockSignals() was called.
   static absl::StatusOr<std::unique_ptr<Screen>> Open();
   ~Screen();
 

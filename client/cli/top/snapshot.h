@@ -26,7 +26,8 @@ struct TopSnapshot {
 
 absl::StatusOr<TopSnapshot> TakeSnapshot(Daemon& daemon);
 
-// The rates at which sessions copied and computed between two snapshots.
+// The rates at which sessions copied and computed between two snapshots; copies
+// in bytes a second.
 struct CopyRates {
   std::map<std::string, double> by_session;  // by id
   std::map<v1::CopyPath, double> by_path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of AdminService for the daemon's operators. They return
-// PERMISSION_DENIED to other clients.
+// Calls of AdminService, for the daemon's operators. Each call fails with
+// PERMISSION_DENIED if the caller is not an operator.
 #ifndef HOLDFAST_CLIENT_CPP_ADMIN_ADMIN_H_
 #define HOLDFAST_CLIENT_CPP_ADMIN_ADMIN_H_
 
@@ -21,15 +21,16 @@ namespace v1 {
 class Quota;
 }  // namespace v1
 
-// Ends a session ("s-7") of any client, and tells the client `reason`. Blocks
-// until the executor has ended. NOT_FOUND: there is no such session.
+// Ends a session ("s-7") of any client. The later calls of that client fail
+// with `reason` in their message. Blocks until the executor has ended.
+// NOT_FOUND: there is no such session.
 absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                         const std::string& reason);
 
 // Restricts the resources of a session, in addition to its limits from opening;
-// replaces an earlier quota. Present resources stay. 0: no limit. NOT_FOUND:
-// there is no such session. INVALID_ARGUMENT: the quota has a limit that only
-// tenants have.
+// replaces an earlier quota. Resources that exceed the quota already stay. A
+// limit of 0 means no limit. NOT_FOUND: there is no such session.
+// INVALID_ARGUMENT: the quota has a limit that only tenants have.
 absl::Status SetSessionQuota(Daemon& daemon, const std::string& session_id,
                              const v1::Quota& quota);
 
@@ -41,24 +42,25 @@ struct SuspendOptions {
 };
 
 // Suspends a session: moves its memory off its devices and ends its executor.
-// Its next command, or ResumeSession, resumes it. Blocks. Returns the bytes of
-// its device memory. FAILED_PRECONDITION names the resource that cannot be
-// suspended; the session then continues.
+// The session's next command, or ResumeSession, resumes it. Blocks until the
+// session is suspended. Returns the number of bytes of its device memory.
+// FAILED_PRECONDITION names the resource that cannot be suspended; the session
+// then continues.
 absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
                                         const std::string& session_id,
                                         const SuspendOptions& options = {});
 
 struct ResumeOptions {
-  // The ordinal of another device of the same kind, for a session with one
-  // device. Default: its last device, if possible.
+  // The ordinal of a device of the same kind, to which a session with one
+  // device moves. Default: the session's last device, if possible.
   std::optional<uint32_t> device;
 };
 
 // Resumes a suspended session. Blocks until its memory is on its devices.
-// Returns the devices, in the order in which its client names them. With a
-// device: NOT_FOUND, UNAVAILABLE, FAILED_PRECONDITION and RESOURCE_EXHAUSTED
-// have the reason why the session cannot be on this device; it stays suspended,
-// or the message names its device.
+// Returns the devices, in the order in which its client names them. With
+// `options.device`: NOT_FOUND, UNAVAILABLE, FAILED_PRECONDITION and
+// RESOURCE_EXHAUSTED say why the session cannot be on this device. The session
+// then stays suspended, or the message names the device that it is on.
 absl::StatusOr<std::vector<uint32_t>> ResumeSession(
     Daemon& daemon, const std::string& session_id,
     const ResumeOptions& options = {});
@@ -78,10 +80,11 @@ struct Upgraded {
 };
 
 // Replaces the daemon by the present contents of its binary's file. Sessions,
-// collections and sockets stay, and clients notice a pause. Work has `timeout`
-// to end; zero: the daemon's default. Blocks until the new daemon answers.
-// FAILED_PRECONDITION, DEADLINE_EXCEEDED: as AdminService.Upgrade; the old
-// daemon continues. UNAVAILABLE: no new daemon has answered within two minutes.
+// collections and sockets stay, and clients notice a pause. `timeout` is the
+// time in which running work must end; zero: the daemon's default. Blocks until
+// the new daemon answers. FAILED_PRECONDITION and DEADLINE_EXCEEDED have the
+// causes that AdminService.Upgrade documents; the old daemon continues.
+// UNAVAILABLE: no new daemon has answered within two minutes.
 absl::StatusOr<Upgraded> Upgrade(Daemon& daemon,
                                  absl::Duration timeout = absl::ZeroDuration());
 

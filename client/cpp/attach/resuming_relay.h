@@ -6,11 +6,11 @@
 //                                        ──Execute──▶ daemon   (goes on)
 //
 // The queue uses rings of shared memory, as it does with a local executor, and
-// does not notice a broken connection. The relay connects again, asks the
-// daemon for the session (AttachSession), and makes a new Execute call with the
-// number of results that were read. The executor sends the results after these,
-// and the number of its last received command; the relay sends all later
-// commands again.
+// does not notice a broken connection. The relay connects again, attaches to
+// the session (AttachSession), and makes a new Execute call with the number of
+// results that were read. The executor sends the results after these, and the
+// number of its last received command; the relay sends all later commands
+// again.
 #ifndef HOLDFAST_CLIENT_CPP_ATTACH_RESUMING_RELAY_H_
 #define HOLDFAST_CLIENT_CPP_ATTACH_RESUMING_RELAY_H_
 
@@ -37,8 +37,10 @@
 
 namespace holdfast {
 
-// If the relay fails, its last message is a result with number 0 and the status
-// of the last call, with which ExecuteStream ends.
+// Forwards the batches of commands that a CommandQueue writes to its rings, and
+// the results that the executor sends, by two threads of its own. If the relay
+// fails, it writes one last result, with sequence number 0 and the error.
+// ExecuteStream ends with this error.
 class ResumingRelay {
  public:
   using Connect =
@@ -51,15 +53,16 @@ class ResumingRelay {
     Connect connect;  // makes a new connection
   };
 
-  // `rings` is the other end of the queue's rings. `channel` is the first
-  // connection. RESOURCE_EXHAUSTED: the system allows no more threads.
+  // Makes the first Execute call, on `channel`, and starts the threads. `rings`
+  // is the other end of the queue's rings. RESOURCE_EXHAUSTED: the system
+  // allows no more threads.
   static absl::StatusOr<std::unique_ptr<ResumingRelay>> Start(
       Options options, std::unique_ptr<RingPair> rings,
       std::shared_ptr<grpc::Channel> channel);
-  // Drops unfinished work.
+  // Stops the relay, and drops commands that have not arrived.
   ~ResumingRelay();
-  // Ends the threads. Returns the batches that may not have arrived, oldest
-  // first.
+  // Cancels the call, and blocks until both threads have ended. Returns the
+  // batches that may not have arrived, oldest first.
   std::deque<Unacknowledged::Batch> Stop();
   ResumingRelay(const ResumingRelay&) = delete;
   ResumingRelay& operator=(const ResumingRelay&) = delete;
@@ -77,10 +80,11 @@ class ResumingRelay {
 
   // Blocks while too many batches are not acknowledged.
   void AwaitRoom();
-  // Writes to the call, if there is one that takes commands.
+  // Keeps the batch until it is acknowledged. Writes it to the present call,
+  // unless that call does not take commands yet.
   void Send(absl::string_view batch);
-  // Reads one call until its end, and returns its status. Sets `answered` if a
-  // message was read.
+  // Reads the results of one call until its end, and returns its status. Sets
+  // `*answered` if a message was read.
   grpc::Status Serve(const std::shared_ptr<Call>& call, bool* answered);
   void Deliver(v1::ResultBatch batch, const std::shared_ptr<Call>& call);
   // Notes the last command that has arrived. At the first report of a call,
@@ -92,7 +96,7 @@ class ResumingRelay {
   grpc::Status Reattach(std::shared_ptr<grpc::Channel>* channel);
   grpc::Status TryReattach(std::shared_ptr<grpc::Channel>* channel);
   std::shared_ptr<Call> Begin(std::shared_ptr<grpc::Channel> channel);
-  // Waits; returns early when the session is closed.
+  // Waits for `pause`; returns early when the relay is stopped.
   void Pause(absl::Duration pause);
   void GiveUp(const grpc::Status& reason);
 

@@ -11,9 +11,10 @@
 
 namespace holdfast {
 
-// Identifies a transfer and its try. Calls send it as metadata (kTransferKey).
-// The executor ends the calls of earlier tries before it begins a later try, so
-// that no byte of an earlier try arrives after the transfer's end.
+// Identifies a transfer, and one of the tries to carry it out. The calls of the
+// try send it as metadata (kTransferKey). The executor ends the calls of
+// earlier tries before it begins a later try, so that no byte of an earlier try
+// arrives after the transfer's end.
 struct TransferTry {
   std::string id;  // unique in the session
   uint32_t number = 1;

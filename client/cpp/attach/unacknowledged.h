@@ -11,8 +11,8 @@
 
 namespace holdfast {
 
-// The batches of commands that may not have arrived, oldest first. They are
-// sent again on a new connection. Not thread-safe.
+// The batches of commands that may not have arrived at the executor, oldest
+// first. ResumingRelay sends them again on a new connection. Not thread-safe.
 class Unacknowledged {
  public:
   struct Batch {

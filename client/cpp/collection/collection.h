@@ -41,8 +41,8 @@ struct CollectionArray : ArraySpec {
 };
 
 // A version of a collection that a session has mapped for reading. It never
-// changes. Its memory stays while this object is awake, even if its writer ends
-// or the collection is deleted.
+// changes. The memory stays while this object is awake, even if the session
+// that wrote the version ends, or the collection is deleted.
 //
 // Thread-compatible: several threads may read it at once, but not during Sleep
 // or Wake.
@@ -61,32 +61,32 @@ class Collection {
     return metadata_;
   }
 
-  // By name.
+  // The arrays by their names.
   const std::map<std::string, CollectionArray>& arrays() const {
     return arrays_;
   }
-  // Returns the memory of one array: a part, which ends with this object.
-  // NOT_FOUND: there is no such array.
+  // Returns the memory of one array, as a part of a buffer of buffers(). Valid
+  // as long as this object. NOT_FOUND: there is no such array.
   absl::StatusOr<Buffer> Array(const std::string& name) const;
 
   // The memory of all arrays; see CollectionArray's buffer and offset.
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
   // Unmaps the memory, and keeps the addresses and the buffers. The session is
-  // then not a reader, and the version may be retired. Until Wake, commands
-  // that use the memory fail, and kernels of graphs that use it fault. OK if it
-  // sleeps already. Waits. FAILED_PRECONDITION: a stream of the session is not
-  // idle.
+  // then not a reader of the version, which the daemon may retire. Until Wake,
+  // commands that use the memory fail, and kernels of graphs that use it fault.
+  // Does nothing if this object sleeps already. Waits. FAILED_PRECONDITION: a
+  // stream of the session is not idle.
   absl::Status Sleep();
 
   // The version that Sleep has unmapped.
   static constexpr uint64_t kSame = UINT64_MAX;
   // Maps a version again: kSame, or another version (0: the latest). Returns
-  // the names of the moved arrays: arrays with another place or type, or no
-  // longer in the version. Pointers to all other arrays, and their buffers, are
-  // valid again. If the version's buffers have other sizes, all arrays have
-  // moved. Waits. NOT_FOUND: there is no such version any more; the object
-  // still sleeps. FAILED_PRECONDITION: it is awake.
+  // the names of the arrays that have another place or type, or are not in the
+  // version any more. Pointers to all other arrays, and their buffers, are
+  // valid again. If the version's buffers have other sizes, returns all names.
+  // Waits. NOT_FOUND: there is no such version any more; this object still
+  // sleeps. FAILED_PRECONDITION: this object is awake.
   absl::StatusOr<std::vector<std::string>> Wake(uint64_t version = kSame);
   bool asleep() const { return asleep_; }
 
@@ -108,8 +108,9 @@ class Collection {
   bool asleep_ = false;
   std::string name_;
   uint64_t version_ = 0;
-  // The time and session of the commit. They tell versions apart, because a
-  // collection that was deleted and made again counts its versions from 1.
+  // The time and session of the commit. They distinguish versions with equal
+  // numbers, because a collection that was deleted and made again counts its
+  // versions from 1.
   std::string origin_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, CollectionArray> arrays_;

@@ -31,8 +31,8 @@ class CollectionChange;
 // Reads the changes of collections one by one: first the existing versions,
 // then each change. Continues with the next daemon if this one is replaced:
 // versions that are new to the caller come as KIND_PRESENT, and reported
-// versions that no longer exist come as KIND_DELETED, perhaps twice. Another
-// thread may cancel.
+// versions that no longer exist come as KIND_DELETED. A deletion may come
+// twice. Another thread may call Cancel.
 class CollectionWatch {
  public:
   // `name` is one collection; empty: all collections that the client may see.
@@ -41,12 +41,13 @@ class CollectionWatch {
   CollectionWatch(const CollectionWatch&) = delete;
   CollectionWatch& operator=(const CollectionWatch&) = delete;
 
-  // Blocks until there is a change. CANCELLED: Cancel was called. UNAVAILABLE:
-  // the daemon has ended, and no other daemon has answered for some seconds.
-  // REQUIRES: one thread at a time.
+  // Blocks until there is a change, and returns it. CANCELLED: Cancel was
+  // called. UNAVAILABLE: the daemon has ended, and no other daemon has answered
+  // for some seconds. REQUIRES: one thread at a time.
   absl::StatusOr<v1::CollectionChange> Next();
 
-  // Ends Next, now and later. Thread-safe.
+  // Makes the present and all later calls of Next return CANCELLED.
+  // Thread-safe.
   void Cancel();
 
  private:
@@ -66,15 +67,15 @@ class CollectionWatch {
   }
   // Reports versions that were deleted while there was no call.
   void NoteGone();
-  // Notes a change. Returns false if the caller knows it already.
+  // Notes a change. Returns false if it was reported to the caller before.
   bool Note(const v1::CollectionChange& change);
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string name_;
   std::unique_ptr<grpc::ClientReader<v1::CollectionChange>> reader_;
-  // The existing versions that the caller knows.
+  // The existing versions that were reported to the caller.
   std::map<Key, std::set<uint64_t>> known_;
-  // The deleted versions that the caller does not know to be deleted.
+  // The deleted versions whose deletion was not reported to the caller yet.
   std::deque<std::pair<Key, uint64_t>> gone_;
   int restarts_ = 0;  // since the last message
   // The status that the call ended with; every later Next returns it.

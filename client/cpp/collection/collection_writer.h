@@ -20,10 +20,10 @@ namespace v1 {
 class CommitCollection;
 }  // namespace v1
 
-// Memory for a new version of a collection. It is one piece, so that readers
-// map it with one call. Fill the arrays by any command or upload, and commit.
-// Before the commit only this session sees the memory, and the destructor frees
-// it.
+// Memory for a new version of a collection. The memory is one piece, so that
+// readers map it with one call. Fill the arrays by commands or uploads, and
+// call Commit. Before the commit only this session sees the memory, and the
+// destructor frees it.
 class CollectionWriter {
  public:
   // The alignment of arrays, in bytes.
@@ -45,8 +45,8 @@ class CollectionWriter {
   const std::vector<CollectionArray>& arrays() const { return arrays_; }
   // The memory of all arrays.
   const Buffer& memory() const { return memory_; }
-  // Returns the memory of one array, to be filled: a part, which ends with this
-  // object.
+  // Returns the memory of one array, to be filled, as a part of memory(). Valid
+  // as long as this object.
   absl::StatusOr<Buffer> Array(size_t index) const;
 
   // Checks the arguments of Commit before the arrays are filled.
@@ -56,8 +56,8 @@ class CollectionWriter {
       const std::string& name,
       const std::map<std::string, std::string>& metadata = {}) const;
 
-  // Waits for all streams, and makes the version. Returns its number. The
-  // memory is read-only from then on. See CommitCollection.
+  // Waits for all streams, and makes the version. Returns the version's number.
+  // The memory is read-only afterwards. See CommitCollection for the errors.
   absl::StatusOr<uint64_t> Commit(
       const std::string& name,
       const std::map<std::string, std::string>& metadata = {});

@@ -38,7 +38,8 @@ class Collections {
   explicit Collections(std::shared_ptr<Daemon> daemon)
       : daemon_(std::move(daemon)) {}
 
-  // Returns the collections that this client may see, by name.
+  // Returns the collections that this client may see, ordered by owner and
+  // name.
   absl::StatusOr<v1::ListCollectionsResponse> List();
   // Returns one version with its arrays; 0: the latest. NOT_FOUND: there is no
   // such version.
@@ -48,6 +49,9 @@ class Collections {
   // versions. Sessions that have a version open keep its memory.
   absl::StatusOr<uint32_t> Delete(const std::string& name,
                                   uint64_t version = 0);
+  // Sets who may open a collection, and which versions are kept. An error means
+  // that nothing has changed. PERMISSION_DENIED: the caller is not the owner.
+  // NOT_FOUND: a version to pin or unpin does not exist.
   absl::Status Configure(const v1::ConfigureCollectionRequest& request);
 
   struct SuspendOptions {
@@ -70,8 +74,8 @@ class Collections {
   absl::StatusOr<v1::ResumeCollectionResponse> Resume(const std::string& name,
                                                       uint64_t version = 0);
 
-  // Calls `changed` for each existing version and then for each change, until
-  // `changed` returns false. Blocks meanwhile. See CollectionWatch.
+  // Calls `changed` on this thread for each existing version and then for each
+  // change, until `changed` returns false. Fails as CollectionWatch::Next does.
   absl::Status Watch(
       const std::string& name,
       const std::function<bool(const v1::CollectionChange&)>& changed);

@@ -27,8 +27,8 @@ inline constexpr v1::ParameterKind kFloatParameter{2};
 struct Compilation {
   ObjectCode object;
   // The parameters of the object's kernels, by the kernels' names in the
-  // object. Empty: the daemon does not know them. CompileResponse.kernels
-  // documents for which objects it knows them.
+  // object. Empty: the daemon does not have them. CompileResponse.kernels
+  // documents for which objects the daemon has them.
   std::map<std::string, std::vector<v1::ParameterKind>> kernels;
   // Warnings and remarks of the compiler.
   std::string log;

@@ -11,15 +11,16 @@
 
 namespace holdfast {
 
-// Call this before a compilation or a link starts. If the compilation or link
-// fails, its error then contains the log up to kMaxTrailerBytes. Without this
-// call the error contains only the first few KiB, which every gRPC client
-// accepts.
+// Requests that the error of a failed compilation or link contains the log up
+// to kMaxTrailerBytes. Call it before the compilation or the link starts.
+// Without this request, the error contains only the first few KiB, which every
+// gRPC client accepts.
 void AskForWholeLog(grpc::ClientContext* context);
 
 // Reads all messages of a call that reports progress. Passes each progress
 // message to `on_progress`. Returns the last message, which contains the
-// response.
+// response. Blocks until the call has ended. Fails as the call, or with
+// DATA_LOSS if there is no response.
 absl::StatusOr<v1::CompileProgress> AwaitDone(
     Daemon& daemon, grpc::ClientReader<v1::CompileProgress>& reader,
     const CompileProgressCallback& on_progress);

@@ -20,7 +20,8 @@
 
 namespace holdfast {
 
-// The limits of the daemon: number of headers, and bytes of all together.
+// The daemon's limits for the number of headers, and for the bytes of all
+// headers together.
 inline constexpr size_t kMaxCollectedHeaders = 8192;
 inline constexpr size_t kMaxCollectedBytes = size_t{32} << 20;
 
@@ -50,11 +51,11 @@ struct SourceWithHeaders {
 
 // Reads every header that the source includes, and the headers that these
 // include. A header that is not found is left to the daemon, whose toolkit may
-// have it. Every #include and __has_include counts, compiled or not, except
-// absolute paths and names made by macros. The compiler knows each header by
-// one name; an #include that spells it differently is rewritten. `given`
-// headers take precedence and stay unchanged. RESOURCE_EXHAUSTED: the headers
-// exceed a limit above.
+// have it. Every #include and __has_include counts, even in code that is not
+// compiled, except absolute paths and names made by macros. The compiler knows
+// each header by one name; an #include that spells it differently is rewritten.
+// `given` headers take precedence and stay unchanged. RESOURCE_EXHAUSTED: the
+// headers exceed a limit above.
 absl::StatusOr<SourceWithHeaders> CollectHeaders(
     std::string source, std::map<std::string, std::string> given,
     const HeaderSearch& search);

@@ -22,7 +22,7 @@ class LinkRequest;
 struct LinkerOptions {
   // "sm_90", "90" ...; empty: the architecture of device 0.
   std::string arch = {};
-  // As nvJitLink spells them, one word each: "-maxrregcount=32".
+  // Options of nvJitLink, one word each: "-maxrregcount=32".
   std::vector<std::string> options = {};
 };
 
@@ -35,8 +35,8 @@ class Linker {
  public:
   explicit Linker(LinkerOptions options = {}) : options_(std::move(options)) {}
 
-  // Adds an object. Objects are linked in the order of the calls. Messages use
-  // `name`.
+  // Adds an object. Objects are linked in the order of the calls. The linker's
+  // messages use `name` for the object.
   Linker& Add(const ObjectCode& object, std::string name = "");
 
   // Links in the daemon, or returns the cached result. `target` is a cubin, PTX

@@ -32,17 +32,18 @@ struct ObjectCode {
   std::string sha256;
   uint64_t size = 0;
   v1::ObjectFormat format = {};
-  // Source-level name -> name in the object.
+  // The name in the object, by the source-level name.
   std::map<std::string, std::string> symbols;
 
   static ObjectCode FromHeader(const v1::ObjectHeader& header);
 
-  // Puts code into the store. The bytes are sent only if the store lacks them.
+  // Puts code into the store, and returns its name. The bytes are sent only if
+  // the store lacks them. Waits.
   static absl::StatusOr<ObjectCode> Put(
       Daemon& daemon, absl::string_view bytes, v1::ObjectFormat format,
       std::map<std::string, std::string> symbols = {});
 
-  // Returns the bytes. NOT_FOUND: the store does not have them any more.
+  // Returns the bytes. Waits. NOT_FOUND: the store does not have them any more.
   // DATA_LOSS: the received bytes have another hash.
   absl::StatusOr<std::string> Fetch(Daemon& daemon) const;
 };

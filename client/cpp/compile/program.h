@@ -32,12 +32,13 @@ struct ProgramOptions {
   std::string name = "source.cu";
   // "sm_90", "compute_90", "90" ...; empty: the architecture of device 0.
   std::string arch = {};
-  // As NVRTC spells them, one word each: "--fmad=false".
+  // Options of NVRTC, one word each: "--fmad=false".
   std::vector<std::string> options = {};
-  // Headers that the source may include: name in #include -> text.
+  // Headers that the source may include: the text, by the name in #include.
   std::map<std::string, std::string> headers = {};
   // Folders on this machine to search for headers; only headers that the source
-  // includes are sent (HeaderSearch). CUDA C++ only, like the next two.
+  // includes are sent (HeaderSearch). For CUDA C++ only, like pre_include and
+  // source_folder.
   std::vector<std::string> include_path = {};
   // Headers that are included before the source's first line.
   std::vector<std::string> pre_include = {};
@@ -45,7 +46,8 @@ struct ProgramOptions {
   // none.
   std::string source_folder = {};
   v1::SourceLanguage language = kCudaCppLanguage;
-  // NVVM IR only: more modules of the program, name -> IR.
+  // For NVVM IR only: the IR of more modules of the program, by the modules'
+  // names.
   std::map<std::string, std::string> extra_sources = {};
 };
 
@@ -69,7 +71,8 @@ class Program {
   // `target` defaults to the best format for device 0. Blocks, for seconds if
   // the source is large; this thread calls `on_progress` meanwhile.
   // INVALID_ARGUMENT: the source does not compile (GetErrorDetail(status)->log
-  // is the whole log), or a text is not UTF-8. Also fails as CollectHeaders.
+  // is the whole log), or a text is not UTF-8. Also fails as CollectHeaders
+  // (header_search.h) does.
   absl::StatusOr<Compilation> Compile(
       Daemon& daemon, std::vector<std::string> name_expressions = {},
       v1::ObjectFormat target = {},

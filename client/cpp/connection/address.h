@@ -38,7 +38,8 @@ struct Address {
   std::string target;
   std::map<std::string, std::string> options;
 
-  // INVALID_ARGUMENT: the message names the mistake and the valid forms.
+  // Parses an address. INVALID_ARGUMENT: the message names the mistake and the
+  // valid forms.
   static absl::StatusOr<Address> Parse(absl::string_view text);
 };
 

@@ -16,7 +16,8 @@ namespace holdfast {
 // file cannot be read, or the token has bytes that a header cannot carry.
 absl::StatusOr<std::string> DefaultToken();
 
-// Adds `authorization: Bearer TOKEN` to every call of a channel.
+// Returns an interceptor that adds `authorization: Bearer TOKEN` to every call
+// of a channel.
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>
 SendToken(const std::string& token);
 

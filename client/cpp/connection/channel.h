@@ -38,7 +38,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(
 // (forked_process.h), in which a call on another channel would not return.
 const std::shared_ptr<grpc::Channel>& RefusingChannel();
 
-// Returns "no Holdfast daemon at unix:/x (<why>): start one with ...".
+// Returns UNAVAILABLE, "no Holdfast daemon at unix:/x (<why>): start one with
+// ...".
 absl::Status NoDaemonError(const Address& address, absl::string_view why);
 
 }  // namespace holdfast

@@ -41,8 +41,9 @@ struct DaemonStubs;
 // object does nothing.
 class Daemon {
  public:
-  // `address`: see address.h; empty means DefaultAddress(). UNAVAILABLE: there
-  // is no daemon.
+  // Connects to a daemon, or starts an embedded one. Blocks until the daemon
+  // answers. `address`: see address.h; empty means DefaultAddress().
+  // UNAVAILABLE: there is no daemon.
   static absl::StatusOr<std::shared_ptr<Daemon>> Connect(
       absl::string_view address = "");
   ~Daemon();
@@ -58,11 +59,14 @@ class Daemon {
   absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
   // Returns the sessions, oldest first.
   absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
-  // The same, with the sums over all sessions.
+  // Returns the sessions, with the sums over all sessions.
   absl::StatusOr<v1::ListSessionsResponse> ListSessions();
-  // The cache of compiled programs. ClearCache returns the number of entries it
-  // had. A maximum of 0 lists as many as the daemon allows. PERMISSION_DENIED:
-  // the caller is not an operator.
+  // Return figures of the cache of compiled programs, return its entries, or
+  // clear it. ClearCache returns the number of entries that the cache had.
+  // `max_entries` 0 means as many as the daemon allows. CacheEntries returns
+  // all entries if the caller is an operator, else those of its tenant.
+  // PERMISSION_DENIED: the caller of CacheStatistics or ClearCache is not an
+  // operator.
   absl::StatusOr<v1::GetCacheStatisticsResponse> CacheStatistics();
   absl::StatusOr<v1::ListCacheEntriesResponse> CacheEntries(
       uint32_t max_entries = 0);
@@ -71,8 +75,9 @@ class Daemon {
   // The services' stubs, for the classes that use them.
   DaemonStubs& stubs() const;
 
-  // Returns the status of a call. The error of a broken connection names the
-  // daemon.
+  // Converts the status of a call to this daemon. If the connection is broken,
+  // returns UNAVAILABLE with the daemon's address. In a forked process, returns
+  // FAILED_PRECONDITION.
   absl::Status Explain(const grpc::Status& status) const;
 
  private:

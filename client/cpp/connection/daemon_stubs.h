@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gRPC's stubs of the services that a Daemon calls, for the .cc files of the
-// classes that use it. Not in daemon.h, because they take longer to compile
-// than everything else that a user of the library includes.
+// classes that use it. The stubs are not in daemon.h, because they take longer
+// to compile than everything else that a user of the library includes.
 #ifndef HOLDFAST_CLIENT_CPP_CONNECTION_DAEMON_STUBS_H_
 #define HOLDFAST_CLIENT_CPP_CONNECTION_DAEMON_STUBS_H_
 

@@ -20,12 +20,12 @@ namespace holdfast {
 // process ends for any reason. The shell then removes the directory.
 class EmbeddedDaemon {
  public:
-  // The program is $HOLDFAST_DAEMON; else `holdfastd` beside this executable,
-  // in the build tree, or in $PATH. Unless $CUDA_HOME is set, it uses the CUDA
-  // 13 that pip has installed beside its package, if there is one. `options`
-  // are flags of holdfastd: device, log-level. Returns when the daemon serves.
-  // UNAVAILABLE: the daemon ended at once (its stderr is this process's), or
-  // was not ready within 60 s.
+  // Starts a daemon. The program is $HOLDFAST_DAEMON; else `holdfastd` beside
+  // this executable, in the build tree, or in $PATH. Unless $CUDA_HOME is set,
+  // the daemon uses the CUDA 13 that pip has installed beside holdfastd's
+  // package, if there is one. `options` are flags of holdfastd: device,
+  // log-level. Returns when the daemon serves. UNAVAILABLE: the daemon ended at
+  // once (its stderr is this process's), or was not ready within 60 s.
   // NOT_FOUND: there is no program; the message names the places.
   static absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> Start(
       const std::map<std::string, std::string>& options);

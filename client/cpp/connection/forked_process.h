@@ -31,7 +31,8 @@ inline bool IsForked() {
 // first connection. May be called several times.
 void NoteConnection();
 
-// FAILED_PRECONDITION, with what to do instead, if IsForked.
+// ForkedError returns FAILED_PRECONDITION, with advice. CheckNotForked returns
+// ForkedError if IsForked, else OK.
 absl::Status ForkedError();
 inline absl::Status CheckNotForked() {
   if (!IsForked()) [[likely]]

@@ -22,8 +22,8 @@ namespace holdfast {
 // stream breaks, and the daemon frees the session. The stream has its own
 // connection, so that commands do not wait for its messages.
 //
-// A session with a grace outlives the stream for this time. A broken stream is
-// opened again.
+// A session with a reconnect_grace outlives the stream by this time. A broken
+// stream is opened again.
 //
 // A Session has one KeepAlive, from its opening or attaching to its end.
 class KeepAlive {
@@ -41,7 +41,8 @@ class KeepAlive {
       Connect connect, const std::string& token, absl::Duration grace,
       std::shared_ptr<RestartGrace> restart,
       std::function<void(const std::string& reason)> ended);
-  // Ends the stream, which detaches the session. Waits for the thread.
+  // Ends the stream, which detaches the session. Blocks until the thread has
+  // ended.
   ~KeepAlive();
 
   // Blocks until the daemon has answered on a stream. From then on the
@@ -62,7 +63,8 @@ class KeepAlive {
   // Reads until the stream ends, and sets the RestartGrace from the answers.
   absl::Status Read(grpc::ClientContext& context,
                     const std::shared_ptr<grpc::Channel>& channel);
-  // Waits for this time, or until the destructor. Returns false when closing.
+  // Waits for `pause`, or until the destructor runs. Returns false if the
+  // destructor runs.
   bool Pause(absl::Duration pause);
 
   const Connect connect_;

@@ -42,24 +42,27 @@ class PolledCall {
   PolledCall(std::shared_ptr<MessagePoller> poller,
              std::shared_ptr<grpc::ChannelInterface> channel,
              const std::string& method, grpc::ClientContext& context);
-  // Cancels the call if it has not ended. Blocks until it has.
+  // Cancels the call if it has not ended. Blocks until the call has ended.
   ~PolledCall();
   PolledCall(const PolledCall&) = delete;
   PolledCall& operator=(const PolledCall&) = delete;
 
   // Blocks until the server has sent its initial metadata, or the call has
-  // ended. Then the context has them.
+  // ended. Afterwards the context has the metadata.
   void AwaitInitialMetadata();
 
-  // Blocks while the last message is being sent. Returns false if the call has
-  // ended. REQUIRES: one thread at a time, also for WritesDone.
+  // Blocks while the last message is being sent, and then starts to send
+  // `message`. Returns false if the call has ended. REQUIRES: one thread at a
+  // time, also for WritesDone.
   bool Write(const Request& message);
-  // Ends the writing. REQUIRES: Write is not called any more.
+  // Reports to the server that no more messages follow. REQUIRES: Write is not
+  // called any more.
   void WritesDone();
 
   // Returns true if a message was not taken yet. Costs a load. Thread-safe.
   bool HasMessage() const { return has_message_; }
-  // Returns true if the call has ended. Messages may be left. As HasMessage.
+  // Returns true if the call has ended. Messages may be left to take. Costs a
+  // load. Thread-safe.
   bool HasEnded() const { return ended_; }
   // Blocks until a message has arrived or the call has ended, for at most
   // `limit`. Polls for a moment before it sleeps.
@@ -69,7 +72,9 @@ class PolledCall {
   // Takes an arrived message, without waiting. Overwrites *message only if
   // there is one. REQUIRES: one thread at a time.
   Taken Take(Response* message);
-  // Blocks until a message has arrived. Returns false at the end. As Take.
+  // Blocks until a message has arrived, and takes it. Returns false if the call
+  // has ended and all messages were taken. REQUIRES: one thread at a time, also
+  // for Take.
   bool Read(Response* message);
 
   // Returns the call's status. Blocks until the call has ended.
@@ -108,7 +113,7 @@ class PolledCall {
   std::atomic<bool> has_message_{false};
   std::atomic<bool> writing_{true};  // also the call's beginning
   std::atomic<bool> ended_{false};
-  Response message_;     // has_message_ tells its owner
+  Response message_;     // the poller's while !has_message_, else the reader's
   grpc::Status status_;  // once finished_
 
   // Held to change the conditions that threads sleep for.

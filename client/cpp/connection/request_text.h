@@ -8,9 +8,9 @@
 namespace holdfast {
 
 // Checks that every `string` field of the message is UTF-8. gRPC does not
-// report another text, and a command with one makes its whole batch unreadable,
-// which ends the session. INVALID_ARGUMENT names the first such field and its
-// text.
+// report other text, and a command with such text makes its whole batch
+// unreadable, which ends the session. INVALID_ARGUMENT names the first such
+// field and its text.
 absl::Status CheckRequestText(const google::protobuf::Message& request);
 
 }  // namespace holdfast

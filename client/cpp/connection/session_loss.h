@@ -20,9 +20,10 @@ absl::Status LostSession(const std::string& session_id,
 
 // Returns the reason why the command stream of a session ended with `status`.
 // Asks the daemon, because a killed executor cannot report the reason. Blocks
-// until the daemon, or the next daemon, knows it: for at most 5 s, or for the
-// time of `restart` if that is longer. ABORTED with a fault epoch: the session
-// is not lost, and waits for AcknowledgeFault. Otherwise returns LostSession.
+// until this daemon, or the next daemon, can report the reason, for at most 5
+// s, or for the time of `restart` if that is longer. ABORTED with a fault
+// epoch: the session is not lost, and waits for AcknowledgeFault. Otherwise
+// returns LostSession.
 absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
                          const std::string& token, const RestartGrace& restart,
                          const absl::Status& status);

@@ -27,8 +27,10 @@ class TransferChannels {
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
   explicit TransferChannels(Connect connect) : connect_(std::move(connect)) {}
 
-  // Returns a channel for a call. No other call uses it until the pointer is
-  // released, unless all channels are in use. TransferChannels must outlive it.
+  // Returns a channel for a call. Makes a connection if all channels are in use
+  // and there are fewer than kMaxChannels; fails as `connect` does. No other
+  // call uses the channel until the pointer is released, unless all channels
+  // are in use. TransferChannels must outlive the pointer.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Take();
 
  private:
@@ -42,7 +44,7 @@ class TransferChannels {
 
   const Connect connect_;
   absl::Mutex mutex_;
-  // By pointer, so that entries do not move.
+  // Pointers, so that entries do not move.
   std::vector<std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
   size_t connecting_ ABSL_GUARDED_BY(mutex_) = 0;
 };

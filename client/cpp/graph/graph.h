@@ -19,17 +19,19 @@ namespace holdfast {
 // node ("node 7, branch 0, node 3").
 class Graph : public Resource {
  public:
+  // Makes a graph. Does not wait.
   static absl::StatusOr<Graph> Create(const Session& session,
                                       const GraphDefinition& definition);
 
-  // Makes a copy of this graph. Graphs with allocations cannot be cloned.
+  // Makes a copy of this graph. Does not wait. Graphs with allocations cannot
+  // be cloned.
   absl::StatusOr<Graph> Clone() const;
 
-  // Makes an executable instance, which may outlive this graph.
+  // Makes an executable instance, which may outlive this graph. Does not wait.
   absl::StatusOr<GraphExec> Instantiate(
       const GraphExecOptions& options = {}) const;
 
-  // Returns the graph in DOT, in the driver's words, without addresses; with
+  // Returns the driver's drawing of the graph in DOT, without addresses; with
   // the parameters of the nodes if `verbose`. Waits.
   absl::StatusOr<std::string> Draw(bool verbose = false) const;
 

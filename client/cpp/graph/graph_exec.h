@@ -17,9 +17,9 @@ namespace holdfast {
 class Graph;
 
 struct GraphExecOptions {
-  // CUDA's flag, for programs that set it. It has no effect: a graph's memory
-  // is allocated with the graph, so that launches neither allocate nor leak
-  // memory.
+  // The flag CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, for programs that
+  // set it. It has no effect: a graph's memory is allocated with the graph, so
+  // that launches neither allocate nor leak memory.
   bool auto_free_on_launch = false;
   // Launches keep the priority of their nodes, not the stream's.
   bool use_node_priority = false;
@@ -46,10 +46,11 @@ class GraphExec : public Resource {
   //
   // Takes all parameters from a graph with the same topology.
   absl::Status Update(const Graph& graph) const;
-  // Changes the parameters of one node. The new ones are of the same kind.
+  // Changes the parameters of one node. The new parameters are of the same
+  // kind.
   absl::Status Update(GraphNode node, NodeParams params) const;
-  // Disables or enables a launch, copy or fill. A disabled node does nothing,
-  // and keeps its place in the order.
+  // Disables or enables a node that launches, copies or fills. A disabled node
+  // does nothing, and keeps its place in the order.
   absl::Status SetEnabled(GraphNode node, bool enabled) const;
   // Changes several nodes at once, or nodes inside child graphs.
   absl::Status Update(const NodeUpdates& updates) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Definitions as files. A file has numbers where a session has handles; Rebind
-// turns one into the other.
+// Definitions as files. A file has numbers in the place of a session's handles;
+// Rebind (rebind.h) replaces numbers by handles.
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_
 
@@ -34,10 +34,13 @@ absl::StatusOr<GraphFileFormat> FormatOfPath(absl::string_view path);
 // definition is valid. INVALID_ARGUMENT names the line, the node or the number.
 absl::StatusOr<v1::GraphFile> ParseGraphFile(absl::string_view text,
                                              GraphFileFormat format);
+// Returns the text of a file. INVALID_ARGUMENT: the message cannot be written
+// as JSON.
 absl::StatusOr<std::string> FormatGraphFile(const v1::GraphFile& file,
                                             GraphFileFormat format);
 
-// Returns the names of the file, by number, for ToString and ToDot.
+// Returns the names in the file, by number, for ToString and ToDot
+// (graph_text.h).
 GraphNames NamesOf(const v1::GraphFile& file);
 
 // Makes a file from a definition. The caller names its kernels, buffers and
@@ -53,13 +56,16 @@ class GraphFileWriter {
   GraphFileWriter();
   ~GraphFileWriter();
 
+  // Declare a kernel of the source file `source`, a buffer or an event under
+  // `name`. `scratch`: the buffer begins with zeros, and a run of the file
+  // takes no data for it.
   void Name(const Kernel& kernel, const std::string& source,
             const std::string& name);
   void Name(const Buffer& buffer, const std::string& name,
             bool scratch = false);
   void Name(const Event& event, const std::string& name);
 
-  // INVALID_ARGUMENT: a node uses a resource without a name.
+  // Returns the file. INVALID_ARGUMENT: a node uses a resource without a name.
   absl::StatusOr<v1::GraphFile> Write(const GraphDefinition& definition) const;
 
  private:

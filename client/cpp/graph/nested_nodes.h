@@ -17,11 +17,12 @@
 
 namespace holdfast {
 
-// Another definition as one node.
+// Returns a node that runs another definition.
 NodeParams ChildNode(const GraphDefinition& child);
 
-// Bodies may contain launches, copies, fills, empty nodes, child graphs and
-// conditional nodes. INVALID_ARGUMENT: a body contains another node.
+// The bodies of conditional nodes may contain launches, copies, fills, empty
+// nodes, child graphs and conditional nodes. INVALID_ARGUMENT: a body contains
+// another kind of node.
 //
 // Runs `then` if the condition is not 0, else `otherwise`.
 NodeParams IfNode(GraphCondition condition, const GraphDefinition& then);

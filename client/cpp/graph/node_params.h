@@ -46,8 +46,8 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
   return KernelNode(config, kernel, std::span<const Argument>(list));
 }
 
-// Copies between buffers: a whole buffer to another of the same size, a range,
-// or a box. OUT_OF_RANGE: a range is beyond the end of its buffer.
+// Copy between buffers: a whole buffer to another buffer of the same size, a
+// range, or a box. OUT_OF_RANGE: a range is beyond the end of its buffer.
 // INVALID_ARGUMENT: the sizes differ.
 NodeParams CopyNode(const Buffer& destination, const Buffer& source);
 NodeParams CopyNode(const RangeCopy& copy);
@@ -56,7 +56,7 @@ NodeParams CopyNode(const Place& destination, const Place& source,
                     uint64_t size);
 NodeParams FillNode(const Place& destination, const Rows& rows,
                     absl::string_view pattern);
-// INVALID_ARGUMENT: a box without bytes.
+// Copies a box; see CopyBox. INVALID_ARGUMENT: the box has no bytes.
 NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
                        const BoxRange& source);
 
@@ -105,7 +105,7 @@ NodeParams EmptyNode();
 
 // Allocates `memory`, made by Buffer::OfGraph, on `device`. Kernels of the
 // devices in `accessible_from` can use it, too. FreeNode frees it.
-// INVALID_ARGUMENT: memory of 0 bytes.
+// INVALID_ARGUMENT: the memory has 0 bytes.
 NodeParams AllocationNode(const Buffer& memory, uint32_t device,
                           const std::vector<uint32_t>& accessible_from = {});
 NodeParams FreeNode(const Buffer& memory);

@@ -12,9 +12,10 @@
 
 namespace holdfast {
 
-// Changes to nodes of an instantiated graph that are made together. If one is
-// refused, none is made. `within` has the child nodes that contain the node,
-// outermost first; empty for a node of the graph itself.
+// Changes to nodes of an instantiated graph that are made together
+// (GraphExec::Update). If one change is refused, none is made. In each method,
+// `within` has the child nodes that contain the node, outermost first; empty
+// for a node of the graph itself.
 class NodeUpdates {
  public:
   // Sets new parameters of a node, of the same kind.

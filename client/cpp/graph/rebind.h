@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts a definition to other kernels, buffers and events: of another
-// session, or named by a file (graph_file.h).
+// Replaces the kernels, buffers and events of a definition by those of another
+// session, or by the numbers of a file (graph_file.h).
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_REBIND_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_REBIND_H_
 
@@ -20,7 +20,7 @@ namespace holdfast {
 // bound.
 struct GraphBinding {
   absl::flat_hash_map<uint64_t, uint64_t> kernels;
-  // Arenas, too.
+  // Buffers and arenas.
   absl::flat_hash_map<uint64_t, uint64_t> buffers;
   absl::flat_hash_map<uint64_t, uint64_t> events;
   absl::flat_hash_map<uint64_t, uint64_t> semaphores;

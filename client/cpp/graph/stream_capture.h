@@ -38,7 +38,8 @@ namespace holdfast {
 // Move-only. Several threads may use the streams of a capture.
 class StreamCapture {
  public:
-  // FAILED_PRECONDITION: the stream captures already.
+  // Begins a capture on a stream, the capture's origin. FAILED_PRECONDITION:
+  // the stream captures already.
   static absl::StatusOr<StreamCapture> Begin(const Stream& stream);
 
   StreamCapture(StreamCapture&& other) noexcept;
@@ -50,7 +51,7 @@ class StreamCapture {
   // names its node.
   absl::StatusOr<GraphDefinition> End();
 
-  // A condition of the definition, for launches and conditional nodes.
+  // Adds a condition to the definition, for launches and conditional nodes.
   absl::StatusOr<GraphCondition> CreateCondition(
       std::optional<uint32_t> default_value = {});
   // Adds a node of any kind after the earlier commands of a stream of the

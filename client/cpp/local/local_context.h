@@ -14,8 +14,9 @@ namespace holdfast {
 // Made current by ScopedLocalContext for a few calls at a time.
 class LocalContext {
  public:
-  // `device` is the ordinal in this process. Initializes the device if this
-  // process has not done so. UNAVAILABLE: the driver's error.
+  // Retains the primary context of the device with this ordinal in this
+  // process, and initializes it if this process has not done so. UNAVAILABLE:
+  // the driver's error.
   static absl::StatusOr<LocalContext> Retain(const LocalDriver& driver,
                                              int device);
   LocalContext(LocalContext&& other) noexcept;
@@ -35,11 +36,12 @@ class LocalContext {
   CUcontext handle_;  // null: moved from
 };
 
-// Makes the context current in a scope, and restores the thread's own
+// Makes a context current in a scope, and restores the thread's earlier context
 // afterwards.
 class ScopedLocalContext {
  public:
-  // Both arguments must outlive this object. status() returns a failure.
+  // Makes `context` current; status() returns a failure. Both arguments must
+  // outlive this object.
   ScopedLocalContext(const LocalDriver& driver, const LocalContext& context)
       : driver_(driver), result_(driver.cuCtxPushCurrent(context.handle())) {}
   ~ScopedLocalContext() {
@@ -49,7 +51,8 @@ class ScopedLocalContext {
   ScopedLocalContext(const ScopedLocalContext&) = delete;
   ScopedLocalContext& operator=(const ScopedLocalContext&) = delete;
 
-  // UNAVAILABLE: the driver's error; calls in the scope then fail, too.
+  // Returns UNAVAILABLE with the driver's error if the context could not be
+  // made current; calls in the scope then fail, too.
   absl::Status status() const {
     return driver_.Check(result_, "cuCtxPushCurrent");
   }

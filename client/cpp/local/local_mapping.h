@@ -16,8 +16,8 @@ struct LocalMappingOptions {
   // The driver's library; empty: libcuda.so.1. For a daemon on the software
   // device: the path of its driver, from DescribeDevice.
   std::string driver = {};
-  // The ordinal in this process of the memory's device, or of a device with
-  // access to it.
+  // The ordinal, in this process, of the memory's device or of a device with
+  // access to that device.
   int device = 0;
 };
 
@@ -30,11 +30,14 @@ struct LocalMappingOptions {
 // process then loses its CUDA context.
 class LocalMapping {
  public:
-  // UNAVAILABLE: no driver, or no daemon; PERMISSION_DENIED, NOT_FOUND: as
-  // ImportResource. Leaves the calling thread's current context as it is.
+  // Maps the memory. Blocks until it is mapped. UNAVAILABLE: this process has
+  // no driver, or there is no daemon. PERMISSION_DENIED, NOT_FOUND: the daemon
+  // refuses the token, as ImportResource documents. INVALID_ARGUMENT: the
+  // exported range exceeds the mapping. Does not change the calling thread's
+  // current context.
   static absl::StatusOr<std::unique_ptr<LocalMapping>> Map(
       const LocalExport& memory, const LocalMappingOptions& options = {});
-  // REQUIRES: no kernel uses the memory any more.
+  // Unmaps the memory. REQUIRES: no kernel uses the memory any more.
   ~LocalMapping();
   LocalMapping(const LocalMapping&) = delete;
   LocalMapping& operator=(const LocalMapping&) = delete;
@@ -44,8 +47,8 @@ class LocalMapping {
   uint64_t size() const;
 
   // Unmaps the memory, so that the daemon may free it, and keeps the addresses
-  // reserved. OK if it sleeps already. REQUIRES: no kernel uses the memory
-  // until Wake().
+  // reserved. Does nothing if the mapping sleeps already. REQUIRES: no kernel
+  // uses the memory until Wake().
   absl::Status Sleep();
   // Maps `memory` at the same addresses: an export of the same buffer, of the
   // same array of a collection, or of an array with the same layout in a newer

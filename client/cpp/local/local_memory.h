@@ -15,10 +15,10 @@ namespace holdfast {
 // CUDA code's) as a buffer of a session, without a copy: `size` bytes at
 // `pointer`, an address of options.device. Waits.
 //
-// Both sides can read and write the memory; their streams are not ordered.
-// Memory of cuMemCreate with an exportable descriptor lives until both sides
-// have released it. Memory of cuMemAlloc ends with this process's cuMemFree:
-// keep it as long as the buffer.
+// The session and this process can read and write the memory; their streams are
+// not ordered. Memory of cuMemCreate with an exportable descriptor lives until
+// the session and this process have released it. Memory of cuMemAlloc ends with
+// this process's cuMemFree: keep it as long as the buffer.
 //
 // The session has access to the whole allocation that contains the bytes.
 //

@@ -11,15 +11,15 @@
 
 namespace holdfast {
 
-// Pairs a stream of a session with a CUstream of this process, so that both act
-// as one stream: each operation runs after all earlier operations of both.
-// `handle` is a CUstream of another library; nullopt: this call makes a
-// CUstream, which lives as long as `stream`. Returns the CUstream. Blocks until
-// the pair is made.
+// Pairs a stream of a session with a CUstream of this process, so that the two
+// streams act as one stream: each operation runs after all earlier operations
+// of both streams. `handle` is a CUstream of another library; nullopt: this
+// call makes a CUstream, which lives as long as `stream`. Returns the CUstream.
+// Blocks until the pair is made.
 //
 // A semaphore that both processes have mapped orders the streams; the host
-// never waits. Each command costs four more operations: one in either driver
-// before it, and one in either behind it.
+// never waits. Each command costs four more operations: one in each driver
+// before the command, and one in each driver behind it.
 //
 // If a command of the session fails, the next call that reports the failure
 // also ends the waits of the CUstream.
@@ -27,8 +27,8 @@ namespace holdfast {
 // Destroying `stream` waits for the CUstream's last operation of the pair. The
 // CUstream may be destroyed before, if `stream` is given no more work.
 //
-// ALREADY_EXISTS: `stream` has a pair. FAILED_PRECONDITION: the daemon is on
-// another machine. UNAVAILABLE: no driver in this process.
+// ALREADY_EXISTS: `stream` is paired already. FAILED_PRECONDITION: the daemon
+// is on another machine. UNAVAILABLE: this process has no driver.
 absl::StatusOr<uint64_t> PairStream(const Stream& stream,
                                     std::optional<uint64_t> handle,
                                     const LocalMappingOptions& options = {});

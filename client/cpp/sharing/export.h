@@ -21,33 +21,35 @@ enum class Rights { kRead, kReadWrite };
 // The options of an export. The daemon checks them during the export.
 struct ExportOptions {
   Rights rights = Rights::kRead;
-  // The range of a buffer that importers get, in bytes; size 0: to the end.
-  // It protects nothing: kernels of importers can access the whole buffer.
+  // The range of a buffer that importers get, in bytes; size 0: to the end. The
+  // range protects nothing: kernels of importers can access the whole buffer.
   uint64_t offset = 0;
   uint64_t size = 0;
   // The session that may redeem the token ("s-7"); empty: any session.
   std::string session_id = {};
-  // The tenant whose sessions may redeem it ("team-a", "uid 1000"); empty: any.
+  // The tenant whose sessions may redeem the token ("team-a", "uid 1000");
+  // empty: any tenant.
   std::string tenant = {};
-  // At most 24 hours.
+  // The time for which the token can be redeemed; at most 24 hours.
   absl::Duration lifetime = absl::Seconds(60);
-  // The number of times that it may be redeemed.
+  // The number of times that the token may be redeemed.
   uint32_t max_imports = 1;
-  // Allows a buffer that was not made by Device::AllocateShared: kernels of
-  // importers then reach its chunk, with other buffers of this session.
+  // Allows the export of a buffer that was not made by Device::AllocateShared.
+  // Such a buffer is a part of a larger piece of device memory. Kernels of
+  // importers can access the whole piece, with other buffers of this session.
   bool with_neighbours = false;
 };
 
 // Makes a token of 16 bytes with which another session imports the resource.
-// Blocks until it is made. The token alone gives access: treat it as a secret.
-// FAILED_PRECONDITION: this kind of resource cannot be exported. OUT_OF_RANGE:
-// the range is beyond its end.
+// Waits. The token alone gives access: treat it as a secret.
+// FAILED_PRECONDITION: the resource cannot be exported. OUT_OF_RANGE: the range
+// is beyond the end of the buffer.
 absl::StatusOr<std::string> ExportResource(const Resource& resource,
                                            const ExportOptions& options);
 
-// Exported memory or a semaphore, for a process on the daemon's machine with
-// its own CUDA context: see LocalMapping. Valid for one mapping; a secret,
-// because it contains the token.
+// An exported buffer or semaphore, for a process on the daemon's machine with
+// its own CUDA context: see LocalMapping. Valid for one mapping. Treat it as a
+// secret, because it contains the token.
 struct LocalExport {
   std::string token;    // 16 bytes
   std::string address;  // "unix:/path" of the daemon's descriptor socket
@@ -59,7 +61,7 @@ struct LocalExport {
   bool read_only = true;
 };
 
-// A resource that a process outside Holdfast opens with cuIpcOpenMemHandle.
+// A buffer that a process outside Holdfast opens with cuIpcOpenMemHandle.
 struct IpcExport {
   std::string handle;  // 64 bytes
   // The range in the memory that the handle opens, in bytes.
@@ -68,8 +70,8 @@ struct IpcExport {
   uint64_t mapped_size = 0;
 };
 
-// Makes a LocalExport. Waits. REQUIRES: `options.session_id` and
-// `options.tenant` are empty.
+// Exports a buffer or a semaphore to a process of the daemon's machine. Waits.
+// REQUIRES: `options.session_id` and `options.tenant` are empty.
 absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
                                           const ExportOptions& options);
 
@@ -94,7 +96,8 @@ class ScopedExport {
   const std::string token_;
 };
 
-// Revokes a token, so that it cannot be redeemed. Present imports stay. Waits.
+// Revokes a token of this session, so that it cannot be redeemed any more.
+// Present imports stay. Waits.
 absl::Status RevokeExport(SessionState& session, absl::string_view token);
 
 }  // namespace holdfast

@@ -15,8 +15,8 @@
 
 namespace holdfast {
 
-// Limits of launches on the session's devices. They never change, so the daemon
-// is asked once, when a launch first needs one. Thread-safe.
+// Limits of launches on the session's devices. They never change, so each limit
+// is requested from the daemon once, when a launch first needs it. Thread-safe.
 class LaunchLimits {
  public:
   struct OfDevice {
@@ -27,8 +27,8 @@ class LaunchLimits {
   using Cooperative = std::tuple<uint64_t /*kernel*/, uint32_t /*device*/,
                                  uint32_t /*threads*/, uint32_t /*bytes*/>;
 
-  // Sets the function that asks the daemon about a device. REQUIRES: called
-  // before the first Of().
+  // Sets the function that requests a device's description from the daemon.
+  // REQUIRES: called before the first Of().
   void SetDescribe(
       std::function<absl::StatusOr<v1::Device>(uint32_t)> describe) {
     describe_ = std::move(describe);
@@ -37,8 +37,9 @@ class LaunchLimits {
   // Returns the limits of a device. The first call waits for the daemon.
   // FAILED_PRECONDITION: SetDescribe was not called.
   absl::StatusOr<OfDevice> Of(uint32_t device);
-  // Returns the number of blocks that can be resident at once. Calls `ask` for
-  // it the first time.
+  // Returns the number of blocks that can be resident on the device at once.
+  // The first call for a launch gets the number from `ask`, and fails as `ask`
+  // does.
   absl::StatusOr<uint64_t> MaxBlocks(
       const Cooperative& launch,
       absl::FunctionRef<absl::StatusOr<uint64_t>()> ask);

@@ -54,17 +54,17 @@ class Resource {
   static absl::StatusOr<Resource> Make(std::shared_ptr<SessionState> session,
                                        HandleKind kind, Create create,
                                        Destroy destroy);
-  // Chooses a handle without a creating command. A node of a graph, for
-  // example, makes the resource.
+  // Chooses a handle, and submits no command. A node of a graph, for example,
+  // makes the resource.
   static absl::StatusOr<Resource> Reserve(std::shared_ptr<SessionState> session,
                                           HandleKind kind, Destroy destroy);
   // Takes over a handle that another client of the session has made; see
-  // Session::Attach. FAILED_PRECONDITION: this client has made it, or has taken
-  // it over before.
+  // Session::Attach. FAILED_PRECONDITION: this client has made the handle, or
+  // has taken it over before.
   static absl::StatusOr<Resource> Adopt(std::shared_ptr<SessionState> session,
                                         uint64_t handle, Destroy destroy);
-  // Destroys now, with this command instead. The resource is empty afterwards.
-  // Does nothing if it is empty already.
+  // Destroys the resource now, by the command that `destroy` writes. The
+  // resource is empty afterwards. Does nothing if it is empty already.
   void DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy);
 
  private:

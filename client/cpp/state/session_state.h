@@ -46,7 +46,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
         owned_queue(std::move(commands)),
         queue(*owned_queue) {}
 
-  // The daemon's limits for the session, from when it was opened. Never change.
+  // The daemon's limits for the session, as they were when it was opened. They
+  // never change.
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.
   const std::string token;
@@ -71,10 +72,11 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   const std::unique_ptr<CommandQueue> owned_queue;
   CommandQueue& queue;
 
-  // The bytes of ordinary memory that were copied so far.
+  // The number of bytes of ordinary memory that were copied so far.
   std::atomic<uint64_t> copied{0};
-  // Made on the first copy of ordinary memory; null: none can be made. It
-  // refers to this state, so the session removes it in the end.
+  // The ring for copies of ordinary memory; see StagingRing::Of. No value: not
+  // made yet. Null: no ring can be made. The ring refers to this state, so the
+  // session's end removes it.
   absl::Mutex staging_mutex;
   std::optional<std::shared_ptr<StagingRing>> staging
       ABSL_GUARDED_BY(staging_mutex);

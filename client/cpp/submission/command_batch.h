@@ -18,7 +18,7 @@ namespace holdfast {
 class CommandBatchPool;
 
 // A v1::CommandBatch in its wire format. CommandQueue adds one command after
-// the other, and sends the whole batch.
+// the other, and sends the whole batch. Not thread-safe.
 struct CommandBatch {
   // The batch grows beyond `capacity` if a command is larger.
   explicit CommandBatch(size_t capacity) : bytes(capacity) {}
@@ -40,17 +40,18 @@ struct CommandBatch {
 class CommandBatchPool : public std::enable_shared_from_this<CommandBatchPool> {
  public:
   // Batches get a quarter more than `batch_bytes`, so that the command that
-  // fills one still fits.
+  // fills a batch still fits.
   explicit CommandBatchPool(size_t batch_bytes)
       : capacity_(batch_bytes + batch_bytes / 4) {}
 
   // Returns an empty batch, with new or reused memory.
   std::unique_ptr<CommandBatch> Get();
-  // Returns a batch to the pool, which keeps at most eight, and no batch that
-  // had to grow.
+  // Gives a batch back to the pool. The pool keeps at most eight batches, and
+  // no batch that had to grow.
   void GiveBack(std::unique_ptr<CommandBatch> batch);
 
-  // Returns the batch for gRPC. Its memory returns to the pool when it is sent.
+  // Converts a batch to bytes for gRPC. The batch goes back to the pool when
+  // gRPC has sent the bytes.
   grpc::ByteBuffer ToBytes(std::unique_ptr<CommandBatch> batch);
 
  private:

@@ -7,21 +7,22 @@
 // needed, when it is large enough, or a moment after its first command. Submit
 // waits only if the executor does not keep up. Results are matched by sequence
 // number. Failures of commands without a waiting caller are kept
-// (failure_log.h) until TakeFailure. submitted_commands.h has all of this that
-// needs no thread and no stream, and decides what a suspension sends again and
-// what a fault drops.
+// (failure_log.h) until TakeFailure. submitted_commands.h implements the parts
+// that need no thread and no stream. It decides which commands are sent again
+// after a suspension, and which commands a fault drops.
 //
 // Threads: any thread submits. A thread that waits reads results itself. The
-// reading thread reads the others, notices the end of the stream, and goes on
-// with another one (Options.recover). Before it does, it may have to wait: in a
-// suspended session for a command to send, after a fault that Options.ask
-// returns for Consent. The late flusher sends what no other thread sends.
+// reading thread reads all other results, notices the end of the stream, and
+// continues with another stream (Options.recover). Before it continues, it may
+// have to wait: in a suspended session for a command to send, after a fault
+// that Options.ask returns for Consent. The late flusher sends commands that no
+// other thread sends.
 //
 // Locks: write_mutex_ is held while a batch is written, so that batches keep
 // their order, and read_mutex_ while results are read. mutex_ guards the
-// commands, and is taken last. A command belongs to one stream: the reading
-// thread replaces the stream with write_mutex_ and mutex_ held, in one step
-// with what becomes of the commands.
+// commands, and is taken last. A command belongs to one stream. The reading
+// thread holds write_mutex_ and mutex_ while it replaces the stream, and
+// decides in the same step which commands are sent again or dropped.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_COMMAND_QUEUE_H_
 
@@ -60,11 +61,13 @@ class CommandQueue;
 // A result that has not arrived yet. Copies wait for the same result.
 class PendingResult {
  public:
-  // Blocks until the result is there. Fails with the command's own error, or
-  // UNAVAILABLE if the session is lost. Spins for a moment before it sleeps,
-  // and reads arriving results itself. REQUIRES: the queue is alive.
+  // Blocks until the result is there, and returns it. Fails with the command's
+  // own error, the session's fault, or UNAVAILABLE if the session is lost.
+  // Spins for a moment before it sleeps, and reads arriving results itself.
+  // REQUIRES: the queue is alive.
   absl::StatusOr<v1::Result> Wait() const&;
-  // The same for the last waiter: moves the result instead of copying it.
+  // Waits, and moves the result out, unless another copy of this object shares
+  // it.
   absl::StatusOr<v1::Result> Wait() &&;
   // Returns true if Wait() would not block.
   bool IsDone() const { return slot_->done.HasBeenNotified(); }
@@ -118,8 +121,9 @@ class CommandQueue {
     // Receives the output of kernels. Called with a lock held, by the thread
     // that reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
-    // Receives the step times of each command, if the stream asks for them.
-    // Called like `take_output`, before the command's result.
+    // Receives the step times of each command, if the stream has
+    // Options.step_times. Called like `take_output`, before the command's
+    // result.
     std::function<void(const v1::StepTimes&)> take_times;
     // Returns how to continue after the end of the stream, or the error that is
     // reported for the loss of the session. May block. Before it resumes a
@@ -129,9 +133,9 @@ class CommandQueue {
         const absl::Status&, absl::FunctionRef<bool()> await_work)>
         recover;
   };
-  // Both write the fields of one v1::Command. Encode writes bytes, for frequent
-  // commands; Fill sets the fields of a message. Called with a lock held: must
-  // not call the queue.
+  // Functions that write the fields of one v1::Command. Encode writes bytes,
+  // for frequent commands; Fill sets the fields of a message. Called with a
+  // lock held: must not call the queue.
   using Encode = absl::FunctionRef<void(WireWriter&)>;
   using Fill = absl::FunctionRef<void(v1::Command&)>;
 
@@ -144,73 +148,79 @@ class CommandQueue {
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
 
-  // Return the command's number; UNAVAILABLE once the session is lost.
+  // Submit a command, and return its sequence number. Fail with UNAVAILABLE
+  // once the session is lost, and with a fault that was not reported yet.
   absl::StatusOr<uint64_t> Submit(Encode encode);
   absl::StatusOr<uint64_t> Submit(Fill fill);
 
   // With Options.blocking, blocks until the work of all streams is done, and
-  // returns its failure. Submit calls it; after SubmitCreation the caller does.
+  // returns its failure; else does nothing. Submit calls Settle; after
+  // SubmitCreation the caller must call it.
   absl::Status Settle();
 
   // Submits a command that makes a resource. FailureOf returns its failure
   // until the command that destroys the resource, or Forget.
   absl::StatusOr<uint64_t> SubmitCreation(Encode encode);
-  // `send`: also flushes, so that a destruction that takes the executor long
-  // begins now instead of with the next batch.
+  // Submits a command that destroys a resource. `creation` is the number of the
+  // command that made it. `send`: also flushes, so that a destruction that
+  // takes the executor long begins now instead of with the next batch.
   void SubmitDestruction(Encode encode, uint64_t creation, bool send = false);
 
-  // For commands that have a result. SubmitForResult does not flush.
+  // Submit a command that has a result. Do not flush and do not wait.
   absl::StatusOr<PendingResult> SubmitForResult(Encode encode);
   absl::StatusOr<PendingResult> SubmitForResult(Fill fill);
   // Submits a command whose result only says that it is done. TakeFailure
-  // returns its failure, as if it had no result.
+  // returns its failure, as for a command without a result.
   absl::StatusOr<PendingResult> SubmitUntilDone(Encode encode);
-  // Blocks until the result is there, and moves it out. Waits with the thread's
-  // hook (wait_hook.h); CANCELLED: the hook gave up, and the result may still
-  // come. REQUIRES: no other thread waits for it.
+  // Blocks until the result is there, and moves it out. Calls the thread's hook
+  // (wait_hook.h) meanwhile; CANCELLED: the hook gave up, and the result may
+  // still come. REQUIRES: no other thread waits for the result.
   absl::StatusOr<v1::Result> Await(PendingResult& result);
+  // Submit a command, and block until its result is there, as Await does.
   absl::StatusOr<v1::Result> Call(Encode encode);
   absl::StatusOr<v1::Result> Call(Fill fill);
-  // For a command without a result: blocks until it was carried out and returns
-  // its own failure, which TakeFailure then does not return.
+  // Submits a command without a result. Blocks until it was carried out, and
+  // returns its own failure, which TakeFailure then does not return.
   absl::Status CallWithoutResult(Fill fill);
 
   // Sends all submitted commands; returns the last command's number.
   uint64_t Flush();
 
-  // Returns the first failure without a waiting caller since the last call, or
-  // the reason for the session's loss.
+  // Returns the first failure, since the last call of TakeFailure, of a command
+  // without a waiting caller; or the reason for the session's loss. Does not
+  // wait.
   absl::Status TakeFailure();
   // Returns the failure of a creation, which TakeFailure then does not return
-  // again; if none is known, the session's loss, or OK.
+  // again; if no failure is known, the session's loss, or OK. Does not wait.
   absl::Status FailureOf(uint64_t sequence);
+  // Drops the failure of a creation.
   void Forget(uint64_t sequence);
 
   // The number of faults that the session has recovered from.
   uint64_t faults() const;
-  // The number of suspensions that it has come back from.
+  // The number of suspensions after which the session has continued.
   uint64_t suspensions() const;
   // Returns the status to report for another call of the session that failed
   // with `status`: the session's loss or fault if that is the cause and began
   // after `faults` faults, else `status`.
   absl::Status Explain(const absl::Status& status, uint64_t faults);
 
-  // Makes the next command fail with this fault of an earlier client's
-  // commands.
+  // Makes the next call that submits or waits fail with this fault, which
+  // commands of an earlier client have caused.
   void SetFault(const absl::Status& fault);
 
   // Accepts the fault that Options.ask returned. Blocks until the session has
-  // recovered; returns the error if it does not. FAILED_PRECONDITION: there is
-  // no such fault.
+  // recovered; returns the reason if the session is lost instead.
+  // FAILED_PRECONDITION: there is no such fault.
   absl::Status Consent();
 
   // If the session is suspended, resumes it, and blocks until the session
-  // serves again or is lost: for calls that reach the executor by other means
-  // than commands.
+  // serves again or is lost. Used before calls that reach the executor by other
+  // means than commands.
   void AwaitServing();
 
-  // Makes all present and later calls fail with `reason`. The first reason
-  // counts.
+  // Makes all present and later calls fail with `reason`. After several calls,
+  // the first reason counts.
   void Fail(const absl::Status& reason);
 
   // Ends the stream and drops unsent commands. All present and later calls fail
@@ -224,8 +234,8 @@ class CommandQueue {
   CommandQueue(std::shared_ptr<ExecuteStream> stream, Options options);
   absl::Status StartThreads();
 
-  // Adds a command with `add`, which gets the commands, and sends the batch if
-  // it is full. Returns the command's number.
+  // Adds a command by calling `add` with commands_, and sends the batch if it
+  // is full. Returns the command's number.
   template <typename Add>
   absl::StatusOr<uint64_t> Enqueue(const Add& add);
   absl::StatusOr<PendingResult> SubmitAwaited(Encode encode,
@@ -245,7 +255,8 @@ class CommandQueue {
   // Reads and delivers one batch of results.
   ExecuteStream::ReadResult ReadBatch()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
-  // The same, if there are results and no other thread reads; does not wait.
+  // Reads and delivers a batch if results have arrived and no other thread
+  // reads. Does not wait.
   void PollResults();
   // Reads results until `done`, but gives up when that takes too long.
   void LookFor(const absl::Notification& done);

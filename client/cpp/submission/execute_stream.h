@@ -25,8 +25,9 @@
 
 namespace holdfast {
 
-// CommandQueue makes one, and another one after a suspension or a fault. One
-// thread writes and one reads; any thread may call Cancel and HasResults.
+// CommandQueue makes a stream, and another stream after a suspension or a
+// fault. One thread at a time writes, and one reads; any thread may call Cancel
+// and HasResults.
 class ExecuteStream {
  public:
   struct Options {
@@ -39,27 +40,28 @@ class ExecuteStream {
     // Asks all processes on the way for v1::StepTimes.
     bool step_times = false;
   };
-  // kBatch: a batch was read. kEnd: no more will come; Finish returns the
-  // reason.
+  // kBatch: a batch was read. kEnd: no more batches will come; Finish returns
+  // the reason.
   enum class ReadResult { kBatch, kWouldBlock, kEnd };
 
-  // `channel` leads to the executor, or to a daemon that forwards to it. With
-  // rings, waits until the executor has answered the offer. RESOURCE_EXHAUSTED:
-  // the system allows no more threads.
+  // Starts the call. `channel` leads to the executor, or to a daemon that
+  // forwards to it. With rings, waits until the executor has answered the
+  // offer. RESOURCE_EXHAUSTED: the system allows no more threads.
   static absl::StatusOr<std::unique_ptr<ExecuteStream>> Open(
       std::shared_ptr<grpc::ChannelInterface> channel, Options options);
   // Cancels the call if it has not ended.
   ~ExecuteStream();
 
-  // Returns true if messages use the rings: false if none were offered, or the
-  // executor has refused them. Also true if the call ended before the
+  // Returns true if messages use the rings, false if no rings were offered or
+  // the executor has refused them. Also true if the call ended before the
   // executor's answer. Never changes.
   bool has_rings() const { return rings_ != nullptr; }
 
-  // Waits while the executor does not keep up. Returns false if the call has
-  // ended. REQUIRES: one thread at a time.
+  // Sends a batch, which then goes back to `pool`. Waits while the executor
+  // does not keep up. Returns false if the call has ended. REQUIRES: one thread
+  // at a time.
   bool Write(CommandBatchPool& pool, std::unique_ptr<CommandBatch> batch);
-  // The same for borrowed bytes.
+  // Sends the bytes of a batch, which are copied.
   bool Write(absl::string_view batch);
   // With rings, returns the written batches that the executor has not read.
   // REQUIRES: the call has ended, and no thread writes.

@@ -19,19 +19,20 @@
 
 namespace holdfast {
 
-// Not thread-safe. Bounded: one failure, and one for each live resource.
+// Stores at most one failure, and one for each live resource. Not thread-safe.
 class FailureLog {
  public:
-  // Keeps the failure of command `sequence`, which makes a resource.
+  // Keeps a later failure of command `sequence`, which makes a resource.
   void Watch(uint64_t sequence) { watched_.emplace(sequence, Watched()); }
-  // Keeps the failure of command `sequence` for a caller that waits and calls
-  // Of; Take does not return it.
+  // Keeps a later failure of command `sequence` for a caller that waits and
+  // calls Of; Take does not return it.
   void WatchAlone(uint64_t sequence) {
     watched_.emplace(sequence, Watched{absl::OkStatus(), /*alone=*/true});
   }
   // Drops the failure: the resource was destroyed, or the caller has it.
   void Unwatch(uint64_t sequence);
 
+  // Notes that command `sequence` has failed.
   void Add(uint64_t sequence, const absl::Status& status);
 
   // Notes that a call reported `status`: Take leaves out creations that failed
@@ -39,7 +40,8 @@ class FailureLog {
   void NoteTold(const absl::Status& status);
 
   // Marks the watched commands after `sequence` as failed with `status`: they
-  // were dropped, so their resources do not exist. Take does not return this.
+  // were dropped, so their resources do not exist. Take does not return these
+  // failures.
   void DropAfter(uint64_t sequence, const absl::Status& status);
 
   // Returns the failure with the lowest sequence number since the last Take,

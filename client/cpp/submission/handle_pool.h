@@ -20,16 +20,17 @@ namespace holdfast {
 // Thread-safe.
 class HandlePool {
  public:
-  // `max_handles` is the limit of each kind, SessionLimits.max_handles, and is
-  // cut to the range of a handle's index. The first handle of each index has
-  // generation `first_generation`, and each reuse adds 1. By default the
+  // `max_handles` is the limit of each kind, SessionLimits.max_handles; the
+  // range of a handle's index limits it, too. The first handle of each index
+  // has generation `first_generation`, and each reuse adds 1. By default the
   // sessions of a process begin far apart, so that the daemon refuses nearly
   // every handle of another session, instead of using a resource with the same
   // index.
   explicit HandlePool(uint32_t max_handles,
                       uint32_t first_generation = NextFirstGeneration());
 
-  // RESOURCE_EXHAUSTED: all handles are in use; names the kind and the limit.
+  // Returns an unused handle. RESOURCE_EXHAUSTED: all handles of this kind are
+  // in use; the message names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
   // Returns true if the handle has the generation of a first use: no command of
@@ -44,8 +45,9 @@ class HandlePool {
   // Reserves the indices below `unused_from` for handles of the session's
   // earlier client. REQUIRES: no Allocate of this kind yet.
   void Skip(HandleKind kind, uint32_t unused_from);
-  // Takes over a handle of that client; Free makes its index reusable. Returns
-  // false if the handle is not that client's, or was taken over before.
+  // Takes over a handle of the session's earlier client; Free makes its index
+  // reusable. Returns false if the handle is not from that client, or was taken
+  // over before.
   bool Adopt(uint64_t handle);
 
  private:

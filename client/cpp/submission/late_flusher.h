@@ -27,7 +27,7 @@ class LateFlusher {
     std::function<uint64_t()> waiting;
     std::function<void()> flush;
   };
-  // RESOURCE_EXHAUSTED: the system allows no more threads.
+  // Starts the thread. RESOURCE_EXHAUSTED: the system allows no more threads.
   static absl::StatusOr<std::unique_ptr<LateFlusher>> Start(Options options);
   ~LateFlusher() { Stop(); }
   LateFlusher(const LateFlusher&) = delete;

@@ -18,23 +18,23 @@
 
 namespace holdfast {
 
-// The state, and the session's last fault. A fault is untold until a call
+// The state of a session, and its last fault. A fault is untold until a call
 // returns it. The first call that submits a command or waits returns it, so
-// that no command runs on destroyed data before the caller knows of the fault.
-// Calls of quiet threads (quiet_thread.h) return the fault and leave it untold.
-// Not thread-safe.
+// that no command runs on destroyed data before the fault is reported. Calls of
+// quiet threads (quiet_thread.h) return the fault and leave it untold. Not
+// thread-safe.
 class QueueState {
  public:
   // Returns OK, or the reason why no command can be submitted now: the loss of
-  // the session, an untold fault (as TellFault), or the fault that waits for
-  // consent.
+  // the session, an untold fault (which is then told, as in TellFault), or the
+  // fault that waits for consent.
   absl::Status CheckSubmission() {
     if (lost_.ok() && !fault_untold_ && !asking()) [[likely]]
       return absl::OkStatus();
     return Refusal();
   }
 
-  // Notes that the fault needs the user's consent.
+  // Notes that this fault needs the user's consent.
   void Ask(const absl::Status& fault);
   // Notes the consent. FAILED_PRECONDITION: no fault needs it. Returns the
   // session's loss if it is lost.
@@ -65,7 +65,7 @@ class QueueState {
   // Notes the session's loss. Returns false if it is lost already: the first
   // reason counts.
   bool Lose(const absl::Status& reason);
-  // OK: the session is not lost.
+  // The reason for the session's loss; OK: the session is not lost.
   const absl::Status& lost() const { return lost_; }
 
   // Makes a fault untold, without a change of the state.

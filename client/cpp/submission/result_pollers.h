@@ -15,8 +15,8 @@ namespace holdfast {
 // for no other thread. Thread-safe.
 class ResultPollers {
  public:
-  // Used by a caller: calls `poll` until it returns true, but gives up when
-  // that takes too long (SpinThenSleep).
+  // Used by a caller: calls `poll`, which reads results, until it returns true,
+  // but gives up when that takes too long (SpinThenSleep).
   void Poll(absl::FunctionRef<bool()> poll);
 
   // Used by the reading thread, which would only compete with callers. Sleeps

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The commands that a session's client has submitted and whose outcome it does
-// not know, and what becomes of them when their Execute stream has ended.
+// not know yet. When their Execute stream has ended, this class decides which
+// commands are sent again and which are dropped.
 //
-// Each command is in a batch, which is being filled, was written to a stream,
-// or is unsent because it found the stream ended. Some commands leave more: a
-// slot for the result, a resource that reports the failure of its creation, or
-// the bytes of a destruction.
+// Each command is in a batch. The batch is being filled, was written to a
+// stream, or is unsent, because the stream had ended. This class also keeps the
+// slots of awaited results, the failures of creations, and the bytes of
+// destructions.
 //
-// If the session was suspended, everything that arrived was carried out, and
-// nothing is dropped: ResumeSuspended keeps the batches that did not arrive,
-// and they are sent again in order, as they are, with their numbers. Callers
-// only notice a delay.
+// If the session was suspended, all commands that arrived were carried out, and
+// no command is dropped. ResumeSuspended keeps the batches that did not arrive;
+// they are sent again unchanged, in order, with their numbers. Callers only
+// notice a delay.
 //
-// After a fault everything that was submitted and not carried out is dropped,
-// since it may build on what the fault has destroyed. Callers that wait for a
-// result fail with the fault; if none of them takes it, the next call that
-// submits or waits does. So somebody is told, once (QueueState), and nothing
-// that is submitted until then runs. Only destructions are sent again, with new
-// numbers: a resource that its owner has let go would stay otherwise.
+// After a fault all commands that were submitted and not carried out are
+// dropped, since they may use data that the fault has destroyed. Callers that
+// wait for a result fail with the fault; if no such caller reports the fault,
+// the next call that submits or waits fails with it. Thus the fault is reported
+// once (QueueState), and no command that is submitted before the report runs.
+// Only destructions are sent again, with new numbers: otherwise a resource
+// would stay although its owner has destroyed it.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_SUBMITTED_COMMANDS_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_SUBMITTED_COMMANDS_H_
 
@@ -43,7 +45,8 @@
 
 namespace holdfast {
 
-// Not thread-safe, never waits, and writes to no stream: CommandQueue does.
+// Not thread-safe. Never waits, and writes to no stream: CommandQueue locks,
+// waits and writes.
 class SubmittedCommands {
  public:
   // Writes the fields of one v1::Command.
@@ -62,11 +65,11 @@ class SubmittedCommands {
   struct Outgoing {
     uint64_t last_sequence = 0;           // of all commands
     std::unique_ptr<CommandBatch> batch;  // null: there is none
-    bool suspended = false;               // keep it, as KeepUnsent
-    bool unsent = false;                  // send those of TakeUnsent before it
+    bool suspended = false;               // pass the batch to KeepUnsent
+    bool unsent = false;  // send the batches of TakeUnsent first
   };
 
-  // Commands up to `received_through` were an earlier client's.
+  // Earlier clients have submitted the commands up to `received_through`.
   SubmittedCommands(std::shared_ptr<CommandBatchPool> pool,
                     FillingBatch::Limits limits, uint64_t received_through)
       : received_through_(received_through),
@@ -75,33 +78,39 @@ class SubmittedCommands {
   QueueState& state() { return state_; }
   const QueueState& state() const { return state_; }
 
-  // Add a command. They fail as QueueState::CheckSubmission and
-  // FillingBatch::Append do.
+  // Add a command to the batch that is being filled. Fail as
+  // QueueState::CheckSubmission and FillingBatch::Append do.
   absl::StatusOr<Added> Add(Encode encode);
-  // FailureOf returns its failure until Forget.
+  // Adds a command that makes a resource. FailureOf returns its failure until
+  // Forget.
   absl::StatusOr<Added> AddCreation(Encode encode);
-  // As AddCreation, and TakeFailure does not return the failure.
+  // Adds a command whose failure TakeAlone returns. TakeFailure does not return
+  // it.
   absl::StatusOr<Added> AddAlone(Encode encode);
-  // The slot gets the command's number now, and its result when it is there.
+  // Adds a command with a result. The slot gets the command's number now, and
+  // the result when it has arrived.
   absl::StatusOr<Added> AddAwaited(Encode encode,
                                    std::shared_ptr<ResultSlot> slot);
   // Adds a command that destroys a resource, in every state but a lost session,
-  // with which all resources end. It is sent again if a fault drops it.
+  // with which all resources end. The command is sent again if a fault drops
+  // it.
   Added AddEnd(Encode encode);
 
   // Takes the batch that is being filled, to be sent now.
   Outgoing TakeOutgoing();
-  // Keeps a batch that found the stream ended, or the session suspended.
+  // Keeps a batch that could not be written, because the stream has ended or
+  // the session is suspended.
   void KeepUnsent(absl::string_view batch);
-  // Returns the unsent batches, in order. The caller writes them, and gives
-  // back those that found the stream ended.
+  // Takes out the unsent batches, in order. The caller writes them, and gives
+  // back (GiveBackUnsent) the batches that it could not write because the
+  // stream has ended.
   std::vector<std::string> TakeUnsent();
   void GiveBackUnsent(std::vector<std::string> batches);
   // The last command that was taken for a stream.
   uint64_t written_through() const { return written_through_; }
   // Returns the number for LateFlusher::Options::waiting.
   uint64_t Unflushed() const;
-  // Returns true if a suspended session has to come back.
+  // Returns true if a suspended session must be resumed.
   bool NeedsSession() const;
 
   // Notes that the result of a command has arrived; `error` is the result's.
@@ -109,7 +118,8 @@ class SubmittedCommands {
   std::shared_ptr<ResultSlot> NoteResult(const v1::Result& result,
                                          const absl::Status& error);
 
-  // As in CommandQueue.
+  // Return failures, as the methods of CommandQueue do. Forget drops the
+  // failure of a creation.
   absl::Status TakeFailure();
   absl::Status FailureOf(uint64_t sequence);
   void Forget(uint64_t sequence) { failures_.Unwatch(sequence); }
@@ -140,14 +150,14 @@ class SubmittedCommands {
     std::string bytes;  // in a batch
   };
 
-  // Appends one command as `write` encodes it for a batch, whatever the state.
+  // Appends one command as `write` encodes it for a batch, in every state.
   template <typename Write>
   absl::StatusOr<Added> Append(const Write& write);
-  // As Append, for a destruction.
+  // Appends a destruction, whose bytes are kept until it was carried out.
   template <typename Write>
   Added AppendEnd(const Write& write);
-  // Asks for a result, which tells that the destructions before it ran.
-  // Returns true if the batch should be sent.
+  // Appends a fence, whose result shows that the destructions before it have
+  // run. Returns true if the batch should be sent.
   bool AppendFence();
   // Appends the destructions that the executor may not have carried out.
   void RepeatEnds(uint64_t begun, Send send);

@@ -73,10 +73,10 @@ class WireWriter {
     Copy(data, size);
   }
 
-  // The same for a large field that ends the innermost message and all messages
-  // around it. `bytes` are copied when the outermost message ends, after its
-  // length is known, so that they are never moved. REQUIRES: called in Message,
-  // and `bytes` live until the outermost Message returns.
+  // Writes a large field that is the last field of the innermost message and of
+  // all messages around it. `bytes` are copied when the outermost message ends,
+  // after its length is known, so that they are never moved. REQUIRES: called
+  // in Message, and `bytes` live until the outermost Message returns.
   void WriteLast(wire::BytesField field, absl::string_view bytes) {
     Reserve(kMaxTag + kMaxVarint);
     Tag(field.number, kLengthDelimited);

@@ -19,7 +19,7 @@ class TenantInfo;
 }  // namespace v1
 
 // The tenants of a daemon. Only operators may make, change and end tenants;
-// other clients get PERMISSION_DENIED. Thread-safe.
+// calls of other clients fail with PERMISSION_DENIED. Thread-safe.
 class Tenants {
  public:
   explicit Tenants(std::shared_ptr<Daemon> daemon)
@@ -28,18 +28,20 @@ class Tenants {
   // Returns the new tenant's bearer token. ALREADY_EXISTS: the name is taken.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
-  // Ends a tenant, and tells its clients `reason`. Blocks until its sessions
-  // and collections have ended. Returns its final figures. NOT_FOUND: Create
-  // made no tenant with this name.
+  // Ends a tenant, and reports `reason` to its clients. Blocks until the
+  // tenant's sessions and collections have ended. Returns the tenant's final
+  // figures. NOT_FOUND: Create made no tenant with this name.
   absl::StatusOr<v1::TenantInfo> End(const std::string& name,
                                      const std::string& reason = "");
 
-  // Replaces the quota of a tenant that Create made, or of a tenant of the
-  // policy until the policy is loaded again. Holds for open sessions at once;
-  // present resources stay. NOT_FOUND: there is no such tenant.
+  // Replaces the quota of a tenant. The new quota of a tenant that the daemon's
+  // policy defines lasts until the policy is loaded again. The quota holds for
+  // open sessions at once; resources that exceed it stay. NOT_FOUND: there is
+  // no such tenant.
   absl::Status SetQuota(const std::string& name, const v1::Quota& quota);
 
-  // Returns all tenants to an operator, and its own tenant to another client.
+  // Returns all tenants if the caller is an operator, else only the caller's
+  // tenant.
   absl::StatusOr<v1::ListTenantsResponse> List();
 
  private:

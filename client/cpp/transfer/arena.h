@@ -31,8 +31,9 @@ class ArenaSpan;
 
 // The options of Arena::Create and Session::CreateArena.
 struct ArenaOptions {
-  // Returns at once: the arena can be written while the executor page-locks it.
-  // The first copy, and Ready, wait for that and report a failure.
+  // Create returns at once, and the arena can be written while the executor
+  // page-locks it. The first copy, and Ready, wait for the executor and report
+  // its failure.
   bool in_background = false;
   // A memfd of fixed size (core/base/memfd.h), which other processes may share.
   // Its size is exactly the arena's, in whole pages. Borrowed. Default: the
@@ -42,7 +43,7 @@ struct ArenaOptions {
 
 // An arena has one address, in this process and in the session's kernels
 // (core/base/arena_range.h), so pointers to its bytes can be stored wherever
-// kernels read pointers. ArenaSpan::address tells the exceptions.
+// kernels read pointers. ArenaSpan::address documents the exceptions.
 //
 // Belongs to one session, whose executor must be on this machine and reached by
 // a Unix socket. Creation takes some 40 ms a GiB: make one arena and allocate
@@ -51,10 +52,12 @@ struct ArenaOptions {
 // themselves.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
-  // `size` in bytes, not 0; rounded up to whole pages. The memory starts as
-  // zeros. FAILED_PRECONDITION: no memory can be shared with the executor.
-  // RESOURCE_EXHAUSTED: over the session's number or bytes of arenas.
-  // INVALID_ARGUMENT: a wrong size, or options.memory is no such memfd.
+  // Makes an arena of `size` bytes, not 0, rounded up to whole pages. The
+  // memory that the arena makes starts as zeros. Waits unless
+  // options.in_background. FAILED_PRECONDITION: no memory can be shared with
+  // the executor. RESOURCE_EXHAUSTED: the arena would exceed the session's
+  // limit for the number or the bytes of arenas. INVALID_ARGUMENT: `size` is
+  // wrong, or options.memory is not as ArenaOptions requires.
   static absl::StatusOr<std::shared_ptr<Arena>> Create(
       std::shared_ptr<SessionState> session, uint64_t size,
       const ArenaOptions& options = {});
@@ -62,32 +65,33 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Returns unused bytes, aligned to 256; they are not cleared.
-  // RESOURCE_EXHAUSTED: no free range is large enough; the message tells the
-  // largest. INVALID_ARGUMENT: `size` is 0.
+  // Returns a span of `size` unused bytes, aligned to 256 bytes. The bytes are
+  // not cleared. RESOURCE_EXHAUSTED: no free range is large enough; the message
+  // has the size of the largest. INVALID_ARGUMENT: `size` is 0.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
-  // Returns bytes that another process has allocated in the same memory. They
-  // do not count as allocated here, so one arena should use either Allocate or
-  // SpanAt. OUT_OF_RANGE: they are not in the arena.
+  // Returns a span of bytes that another process has allocated in the same
+  // memory. The bytes do not count as allocated here, so one arena should use
+  // either Allocate or SpanAt. OUT_OF_RANGE: the bytes are not in the arena.
   absl::StatusOr<ArenaSpan> SpanAt(uint64_t offset, uint64_t size);
 
   // Blocks until copies can use the arena. Returns the executor's error if it
-  // could not map the memory. Create returns the same if it waits.
+  // could not map the memory. Create returns the same error if it waits.
   absl::Status Ready() const;
   // Returns true if Ready would not wait.
   bool IsDecided() const { return ready_.HasBeenNotified(); }
 
   // Bytes, in whole pages.
   uint64_t size() const { return mapping_.size(); }
-  // The address of the first byte in kernels; as ArenaSpan::address.
+  // Returns the address of the first byte in kernels, and fails, as
+  // ArenaSpan::address does.
   absl::StatusOr<uint64_t> address() const;
   // The first byte in this process. Valid as long as the arena.
   void* data() const { return mapping_.data(); }
-  // The handle that commands name the arena by.
+  // The handle by which commands name the arena.
   uint64_t handle() const { return handle_; }
   // Kept alive by the arena.
   const std::shared_ptr<SessionState>& session() const { return session_; }
-  // The memfd that the bytes are in. Valid as long as the arena.
+  // The memfd that contains the bytes. Valid as long as the arena.
   int memory() const { return memory_.get(); }
 
  private:
@@ -124,7 +128,7 @@ class ArenaSpan {
         offset_(other.offset_),
         size_(std::exchange(other.size_, 0)),
         is_taken_(other.is_taken_) {}
-  // Frees the bytes that it had before.
+  // Frees the bytes that this span had before.
   ArenaSpan& operator=(ArenaSpan&& other) noexcept;
   ~ArenaSpan();
 
@@ -140,13 +144,13 @@ class ArenaSpan {
   // the arena has no stable address.
   absl::StatusOr<uint64_t> address() const;
 
-  // The span as elements of T, as many as fit. Aligned to 256.
+  // Returns the span as elements of T, as many as fit, aligned to 256 bytes.
   template <typename T>
   std::span<T> As() const {
     return {static_cast<T*>(data()), size_ / sizeof(T)};
   }
 
-  // REQUIRES: the span is not empty.
+  // The arena that the span belongs to. REQUIRES: the span is not empty.
   const Arena& arena() const { return *arena_; }
   // Bytes from the arena's start.
   uint64_t offset() const { return offset_; }

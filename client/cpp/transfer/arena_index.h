@@ -21,8 +21,8 @@ class ArenaIndex {
   // The process's index.
   static ArenaIndex& Get();
 
-  // REQUIRES: arenas do not overlap, and Remove is called before the memory is
-  // unmapped.
+  // Add and remove the arena that begins at `address`. REQUIRES: arenas do not
+  // overlap, and Remove is called before the memory is unmapped.
   void Add(uint64_t address, uint64_t size, std::weak_ptr<const Arena> arena);
   void Remove(uint64_t address);
 

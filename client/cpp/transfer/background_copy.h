@@ -17,6 +17,7 @@ namespace holdfast {
 // cannot have another thread. Not thread-safe.
 class BackgroundCopy {
  public:
+  // Starts the thread. `destination` gets the chunks one behind the other.
   // REQUIRES: there is room for all chunks.
   explicit BackgroundCopy(char* destination);
   // Blocks until all chunks are copied.
@@ -24,7 +25,8 @@ class BackgroundCopy {
   BackgroundCopy(const BackgroundCopy&) = delete;
   BackgroundCopy& operator=(const BackgroundCopy&) = delete;
 
-  // Blocks while kMaxWaiting chunks wait.
+  // Copies `chunk` behind the earlier chunks. Blocks while kMaxWaiting chunks
+  // wait.
   void Append(ChunkData chunk);
 
  private:

@@ -32,7 +32,8 @@ class BorrowedMemory {
   BorrowedMemory(const BorrowedMemory&) = delete;
   BorrowedMemory& operator=(const BorrowedMemory&) = delete;
 
-  // [data, data + size) must not change until the destructor returns.
+  // Returns a slice of [data, data + size), which must not change until the
+  // destructor returns.
   grpc::Slice Lend(const char* data, size_t size) {
     absl::MutexLock lock(&mutex_);
     ++lent_;

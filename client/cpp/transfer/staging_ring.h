@@ -75,8 +75,8 @@ class StagingRing {
   Slot Acquire();
   // Returns nullopt if no slot is free.
   std::optional<Slot> TryAcquire();
-  // The same for a slot that may be passed to Keep. At most kMaxKept slots can
-  // be kept, so that waiting copies get a slot.
+  // Returns a slot that may be passed to Keep, or nullopt. At most kMaxKept
+  // slots can be kept, so that waiting copies get a slot.
   std::optional<Slot> TryAcquireToKeep();
   // Returns such a slot to the ring when the command of `result` is done.
   void Keep(Slot slot, PendingResult result);
@@ -92,7 +92,7 @@ class StagingRing {
   // Makes a ring; its arena is made in the background. Fails as Arena::Create.
   static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
       std::shared_ptr<SessionState> session);
-  // REQUIRES: a slot is free.
+  // Takes a free slot. REQUIRES: a slot is free.
   Slot Take(bool may_be_kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBack(ArenaSpan span, bool may_be_kept);
   // Returns the oldest kept slots whose commands are done.

@@ -21,10 +21,12 @@ struct TransferRoute {
   TransferChannels& channels;
   // 32 hexadecimal digits.
   const std::string& token;
-  // The bytes of one message, within the daemon's limit; see SessionLimits.
+  // The most bytes of one message; at most the daemon's limit, see
+  // SessionLimits.
   uint64_t max_chunk_bytes = 0;
   uint32_t max_calls = 1;
-  // The metadata of retried_transfer.h for the calls of one try; may be empty.
+  // The text of a TransferTry (retried_transfer.h), which the calls of one try
+  // send; empty: no try is named.
   std::string which_try = {};
 };
 
@@ -33,9 +35,9 @@ struct TransferRoute {
 uint32_t UsefulTransferCalls();
 
 // Block until every byte is copied. Make one call for each 8 MiB, up to
-// max_calls. The first failure of a part ends the others, and is returned: an
-// error of the daemon or the connection. The number of copied bytes is then
-// unknown.
+// max_calls. The first failure of a call, an error of the daemon or of the
+// connection, ends the other calls and is returned. The number of copied bytes
+// is then unknown.
 absl::Status UploadStream(const TransferRoute& route,
                           const v1::TransferRange& range, const char* data);
 absl::Status DownloadStream(const TransferRoute& route,

@@ -16,8 +16,8 @@ struct TransferTarget {
   uint64_t stream = 0;
   uint64_t buffer_size = 0;
 
-  // OUT_OF_RANGE: the range is beyond the buffer's end. A copy in parts calls
-  // this first, so that it copies either all bytes or none.
+  // Fails with OUT_OF_RANGE if the range is beyond the buffer's end. A copy in
+  // parts calls this first, so that it copies either all bytes or none.
   absl::Status CheckRange() const;
 };
 

@@ -19,9 +19,9 @@
 
 namespace holdfast::libcuda {
 
-// body(Process&). CUDA_ERROR_NOT_INITIALIZED: before cuInit.
-// CUDA_ERROR_NOT_PERMITTED: called from a host function or callback of a
-// stream, or from the destructor of a user object.
+// Calls body(Process&). CUDA_ERROR_NOT_INITIALIZED: cuInit was not called.
+// CUDA_ERROR_NOT_PERMITTED: the caller is a host function or callback of a
+// stream, or the destructor of a user object.
 template <typename Body>
 CUresult WithProcess(Body body) {
   Process& process = Process::Get();
@@ -30,8 +30,8 @@ CUresult WithProcess(Body body) {
   return Answer(body(process));
 }
 
-// body(Process&): for calls about objects, which need no current context.
-// Returns the error of the last fault if there was one.
+// Calls body(Process&), for entry points about objects, which need no current
+// context. Returns the error of the last fault if there was a fault.
 template <typename Body>
 CUresult WithObjects(Body body) {
   return WithProcess([&](Process& process) -> CUresult {
@@ -40,8 +40,8 @@ CUresult WithObjects(Body body) {
   });
 }
 
-// body(Process&, v1::Device&). CUDA_ERROR_INVALID_DEVICE: there is no such
-// device.
+// Calls body(Process&, v1::Device&). CUDA_ERROR_INVALID_DEVICE: there is no
+// such device.
 template <typename Body>
 CUresult WithDevice(CUdevice ordinal, Body body) {
   return WithProcess([&](Process& process) -> CUresult {
@@ -53,9 +53,10 @@ CUresult WithDevice(CUdevice ordinal, Body body) {
   });
 }
 
-// body(Process&, Context&) with the thread's current context.
-// CUDA_ERROR_INVALID_CONTEXT: there is none. CUDA_ERROR_CONTEXT_IS_DESTROYED:
-// it has ended.
+// Calls body(Process&, Context&) with the thread's current context.
+// CUDA_ERROR_INVALID_CONTEXT: there is no current context.
+// CUDA_ERROR_CONTEXT_IS_DESTROYED: the current context has ended. Returns the
+// error of the last fault if there was a fault.
 template <typename Body>
 CUresult WithContext(Body body) {
   return WithProcess([&](Process& process) -> CUresult {
@@ -76,11 +77,13 @@ inline CUresult ErrorOfMissing(Process& process, CUresult unknown) {
              : unknown;
 }
 
-// The handles of the default streams, which belong to the current context.
+// Returns true for the handles of the default streams, which belong to the
+// current context.
 inline bool IsDefaultStream(CUstream stream) {
   return stream == nullptr || stream == CU_STREAM_LEGACY ||
          stream == CU_STREAM_PER_THREAD;
 }
+// Returns the default stream that such a handle names in `context`.
 inline absl::StatusOr<std::shared_ptr<Stream>> DefaultStream(Context& context,
                                                              CUstream stream) {
   const bool per_thread =
@@ -89,7 +92,8 @@ inline absl::StatusOr<std::shared_ptr<Stream>> DefaultStream(Context& context,
   return per_thread ? context.PerThreadStream() : context.LegacyStream();
 }
 
-// body(Process&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such stream.
+// Calls body(Process&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such
+// stream.
 template <typename Body>
 CUresult WithStream(CUstream handle, Body body) {
   if (IsDefaultStream(handle)) {
@@ -108,8 +112,9 @@ CUresult WithStream(CUstream handle, Body body) {
   });
 }
 
-// The same for a call that gives the stream work. If the stream captures,
-// capture(Process&, Stream&, NodeWork*) makes the work of a node instead.
+// Calls body(Process&, Stream&) for an entry point that gives the stream work,
+// after Stream::Enter. If the stream captures, calls capture(Process&, Stream&,
+// NodeWork*) instead, which makes the work of a node.
 template <typename Capturing, typename Body>
 CUresult WithWork(CUstream handle, Capturing capture, Body body) {
   return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
@@ -124,13 +129,14 @@ CUresult WithWork(CUstream handle, Capturing capture, Body body) {
   });
 }
 
-// For work that no graph node can represent.
+// The `capture` of WithWork for work that no graph node can represent.
 inline CUresult RefuseCapture(Process&, Stream&, NodeWork*) {
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-// WithStream for a call about work that was submitted to the stream. A stream
-// that captures has none: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
+// Calls body(Process&, Stream&) for an entry point about work that was
+// submitted to the stream. CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: the stream
+// captures, so that its work is not submitted.
 template <typename Body>
 CUresult WithSubmittedWork(CUstream handle, Body body) {
   return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
@@ -144,7 +150,7 @@ CUresult WithSubmittedWork(CUstream handle, Body body) {
   });
 }
 
-// body(ProgramEvent&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
+// Calls body(ProgramEvent&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
 template <typename Body>
 CUresult WithEvent(CUevent handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
@@ -156,7 +162,7 @@ CUresult WithEvent(CUevent handle, Body body) {
   });
 }
 
-// True if any of the pointers is null.
+// Returns true if any of the pointers is null.
 template <typename... Pointers>
 bool AnyNull(const Pointers*... pointers) {
   return ((pointers == nullptr) || ...);

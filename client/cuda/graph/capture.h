@@ -73,8 +73,8 @@ CUresult BeginCapture(Process& process, Stream& stream,
 // CUDA_ERROR_INVALID_VALUE: `graph` is null, and the capture made its graph.
 CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph);
 
-// The functions below take the lock. If no stream captures, they return without
-// it.
+// The functions below take the lock of definitions, but only if a stream
+// captures.
 
 // If the stream captures, makes a node of the work that `make` returns. Returns
 // true if the caller must submit nothing and return *result: the stream
@@ -82,8 +82,10 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph);
 // CUDA_ERROR_STREAM_CAPTURE_... invalidates the capture.
 bool IsCaptured(Process& process, Stream& stream, CUresult* result,
                 absl::FunctionRef<CUresult(NodeWork*)> make);
-// The same for recording an event, and for waiting for an event, without the
-// flags of external events. The event then marks a point of the capture.
+// Record an event, or wait for an event, in a capture; used for calls without
+// the flags of external events. A recorded event marks a point of the capture,
+// and a stream that waits for this event joins the capture. Return true if the
+// caller must submit nothing and return *result.
 bool IsRecordCaptured(Process& process, Stream& stream, ProgramEvent& event,
                       CUresult* result);
 bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,

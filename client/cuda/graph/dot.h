@@ -9,8 +9,8 @@
 namespace holdfast::libcuda {
 
 // Draws the graph in DOT, with inner graphs as clusters. `flags`:
-// CU_GRAPH_DEBUG_DOT_FLAGS_..., of which those about parameters add lines to
-// the labels of nodes.
+// CU_GRAPH_DEBUG_DOT_FLAGS_...; the flags about parameters add lines to the
+// labels of nodes.
 std::string DrawGraph(const Graph& graph, unsigned flags);
 
 }  // namespace holdfast::libcuda

@@ -54,10 +54,12 @@ class Graph {
   CUresult AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                    Node** node);
   void RemoveNode(Node* node);
-  // CUDA_ERROR_INVALID_VALUE: the nodes have an edge already, are the same or
-  // are not of this graph, or cannot have an edge with this data.
+  // Adds an edge. CUDA_ERROR_INVALID_VALUE: the nodes have an edge already, are
+  // the same node or are not of this graph, or cannot have an edge with this
+  // data.
   CUresult AddEdge(Node* from, Node* to, const CUgraphEdgeData& data);
-  // CUDA_ERROR_INVALID_VALUE: there is no such edge with this data.
+  // Removes an edge. CUDA_ERROR_INVALID_VALUE: there is no such edge with this
+  // data.
   CUresult RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data);
 
   // Returns the condition of this graph, or of a graph around it, with this
@@ -82,7 +84,7 @@ class Graph {
   std::vector<std::shared_ptr<Condition>> conditions;
   cuda::UserReferences user_objects;
   // The executable graph, if this graph has memory nodes: such a graph may have
-  // only one.
+  // only one executable graph.
   std::weak_ptr<GraphExec> only_exec;
 
  private:
@@ -105,7 +107,8 @@ class Graph {
   bool has_ended_ = false;  // Withdraw was called
   std::list<std::shared_ptr<Node>> nodes_;
   size_t count_ = 0;
-  // They stay true after such nodes are removed, as in CUDA.
+  // has_memory_nodes_ and has_conditional_nodes_ stay true after such nodes are
+  // removed, as in CUDA.
   bool has_memory_nodes_ = false;
   bool has_conditional_nodes_ = false;
 };

@@ -49,11 +49,13 @@ class GraphExec {
   // Enqueues one run after the stream's work and after earlier launches. Fails
   // as GraphMemory::Begin.
   CUresult Launch(Stream& stream);
+  // Sends the graph to the device before its next launch, in the stream's
+  // order.
   CUresult Upload(Stream& stream);
 
-  // Nodes are named by the handles that they have in the program's graph.
-  // CUDA_ERROR_INVALID_VALUE: the graph did not have the node, or CUDA does not
-  // allow the change.
+  // Change or read the state of a node, which is named by its handle in the
+  // program's graph. CUDA_ERROR_INVALID_VALUE: the graph did not have the node,
+  // or CUDA does not allow the change.
   CUresult SetWork(CUgraphNode node, NodeWork work);
   CUresult SetEnabled(CUgraphNode node, bool enabled);
   CUresult GetEnabled(CUgraphNode node, bool* enabled);
@@ -72,7 +74,7 @@ class GraphExec {
     std::shared_ptr<const Steps> steps;        // launches share them
   };
   using Places = std::unordered_map<const Node*, Program::Place>;
-  // Changes that are made together.
+  // Changes to several nodes that are made together.
   struct StageUpdates {
     std::map<size_t, NodeUpdates> nodes;  // by stage
     Steps steps;  // each takes the place of the step of its node
@@ -112,8 +114,10 @@ class GraphExec {
   // Returns the objects of `before` of which `after` has no reference.
   static Objects Dropped(Objects before, const Objects& after);
   // Keeps user objects and memory, which the launches so far may use, until
-  // these launches have ended. The stream's later work waits for that as well,
-  // and for this process, unless there is nothing to keep.
+  // these launches have ended. Does nothing if there is nothing to keep.
+  // Enqueues a host function on the stream of the last launch, whose later work
+  // therefore waits for this process. If that stream was destroyed, waits for
+  // all work of the session.
   void KeepForLaunches(Objects objects, LaunchAllocations::List memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -93,10 +93,10 @@ class GraphMemory {
   // Implements cuDeviceGraphMemTrim: returns the idle memory of the device.
   void Trim(int ordinal);
 
-  // Returns a number of bytes of device memory. All memory of allocation nodes
-  // is "reserved". It is "used", too, from a launch until it is trimmed: as on
-  // a GPU, a free does not change that. If the graph ends before the trim, the
-  // memory is idle, and the session still has it.
+  // Sets *value to a number of bytes of device memory. All memory of allocation
+  // nodes is "reserved". Memory is also "used" from a launch until it is
+  // trimmed; as on a GPU, a free does not change that. If the graph ends before
+  // the trim, the memory is idle, and the session still has it.
   CUresult GetAttribute(int ordinal, CUgraphMem_attribute attribute,
                         cuuint64_t* value) const;
   // Resets a high-water mark to the present value. CUDA_ERROR_INVALID_VALUE:

@@ -13,7 +13,7 @@ namespace holdfast::libcuda {
 
 struct Node;
 
-// A dependency, as one of its two nodes has it.
+// A dependency between two nodes, as it is stored in one of them.
 struct Edge {
   Node* node = nullptr;  // at the other end
   CUgraphEdgeData data{};
@@ -23,10 +23,10 @@ struct Edge {
 struct Node {
   Graph* graph = nullptr;
   CUgraphNode handle = nullptr;
-  // The handle of the node that this one was cloned from; else null.
+  // The handle of the node that this node was cloned from; else null.
   CUgraphNode origin = nullptr;
   NodeWork work;
-  // Both in the order in which they were added.
+  // The edges, in the order in which they were added.
   std::vector<Edge> dependencies;
   std::vector<Edge> dependents;
   std::list<std::shared_ptr<Node>>::iterator position;  // in the graph

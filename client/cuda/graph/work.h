@@ -36,24 +36,27 @@ CUresult ReadEventRecord(Process& process, CUevent event, NodeWork* work);
 CUresult ReadAllocation(Process& process,
                         CUDA_MEM_ALLOC_NODE_PARAMS* parameters, NodeWork* work);
 CUresult ReadFree(CUdeviceptr address, NodeWork* work);
-// Reads the work of a node of any type in `parent`. Sets the outputs in
-// `parameters`: the address of an allocation, the graphs of a conditional node.
+// Reads the work of a node of any type in `parent`. Sets the fields of
+// *parameters that CUDA returns: the address of an allocation, or the graphs of
+// a conditional node.
 CUresult ReadWork(Process& process, const Graph& parent,
                   CUgraphNodeParams* parameters, NodeWork* work);
 
 // Checks a launch as ReadKernel does, after its fields were changed.
 CUresult CheckKernel(const KernelWork& kernel);
 
-// Pointers in the results live until the node's work changes.
+// Return a node's parameters as CUDA's structures. Pointers in the results live
+// until the node's work changes.
 CUDA_KERNEL_NODE_PARAMS KernelParameters(Node& node);
 CUDA_BATCH_MEM_OP_NODE_PARAMS ValueParameters(ValueWork& work);
 CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& work);
 
-// Copies the attributes of the kernel node's work `before` to its new work. No
-// effect if one of them is not the work of a kernel.
+// Copies the attributes of the kernel node's work `before` to its new work.
+// Does nothing if one of them is not the work of a kernel.
 CUresult KeepAttributes(const NodeWork& before, NodeWork* after);
-// CUDA_ERROR_INVALID_VALUE: kernel nodes have no such attribute.
-// CUDA_ERROR_NOT_SUPPORTED: Holdfast does not serve the attribute.
+// Set and read an attribute of a kernel node. CUDA_ERROR_INVALID_VALUE: kernel
+// nodes have no such attribute. CUDA_ERROR_NOT_SUPPORTED: Holdfast does not
+// serve the attribute.
 CUresult SetAttribute(KernelWork& kernel, CUlaunchAttributeID id,
                       const CUlaunchAttributeValue& value);
 CUresult GetAttribute(const KernelWork& kernel, CUlaunchAttributeID id,

@@ -141,7 +141,7 @@ class Argument<Use<H>> {
                      Class<std::remove_const_t<H>>::name) &&
            use_.Begin(object);
   }
-  // The same for the `self` of a method, whose type was checked.
+  // Takes the `self` of a method, whose type was checked.
   bool TakeSelf(PyObject* self) { return use_.Begin(self); }
   Use<H>& get() { return use_; }
 
@@ -155,7 +155,7 @@ class Argument<H*> : public Argument<Use<std::remove_const_t<H>>> {
   H* get() { return Argument<Use<std::remove_const_t<H>>>::get().get(); }
 };
 
-// An object of one of two classes.
+// An object of class A or of class B.
 template <Owned A, Owned B>
 class Argument<std::variant<A*, B*>> : public Value<std::variant<A*, B*>> {
  public:

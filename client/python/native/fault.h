@@ -6,8 +6,9 @@
 
 namespace holdfast::python {
 
-// Returns the fault of `error` as a dict with the names of hf_fault; None if it
-// has none. Null, with an exception set, if there is no memory for it.
+// Returns a new reference: the fault of `error` as a dict with the names of
+// hf_fault, or None if the error reports no fault. Returns null, with an
+// exception set, if there is no memory.
 PyObject* FaultOf(const hf_error* error);
 
 }  // namespace holdfast::python

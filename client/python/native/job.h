@@ -19,8 +19,8 @@ namespace holdfast::python {
 // result and returns the call's error; it owns everything that it uses.
 //
 // Returns the result; null, with an exception, if the call fails. If a signal
-// handler or `tick` raises an exception, returns null at once: `abandon` is
-// called, the call continues, and its result is deleted later. `tick` is called
+// handler or `tick` raises an exception, calls `abandon` and returns null at
+// once; the call continues, and its result is deleted later. `tick` is called
 // with the GIL about ten times a second while the caller waits.
 template <typename Result, typename Call, typename Abandon>
 std::unique_ptr<Result, void (*)(Result*)> RunJob(
@@ -66,8 +66,9 @@ std::unique_ptr<Result, void (*)(Result*)> RunJob(
   return std::move(state->result);
 }
 
-// The same for a call that uses `user`, and makes an object of holdfast.h. An
-// abandoned call continues to use `user`, which is then never freed.
+// Runs a call that uses the object of `user`, and makes an object of
+// holdfast.h. An abandoned call continues to use `user`, which is then never
+// freed.
 template <Owned H, Owned User, typename Call>
 H* RunJob(Use<User>* user, Call call,
           const std::function<bool()>& tick = nullptr) {

@@ -18,13 +18,13 @@ namespace holdfast::python {
 // The known facts about a kernel's parameters: their sizes and their kinds. The
 // size of a parameter decides how wide a Python int is passed. The kinds come
 // with the kernel's code. If the code came without kinds, the kernel's method
-// _learn_kinds is asked for them when the first Python number is passed.
+// _learn_kinds is called for them when the first Python number is passed.
 struct Parameters {
   std::vector<uint32_t> sizes;
   // One letter per parameter: 'f' for a floating-point number, 'i' for an
   // integer or a pointer. Another letter, or a missing one: not known.
   std::string kinds;
-  bool is_learned = false;  // _learn_kinds was asked
+  bool is_learned = false;  // _learn_kinds was called
 };
 
 // The Python object of a kernel. It owns `parameters`.
@@ -92,8 +92,8 @@ class Arguments {
     const std::string& kinds = parameters_.kinds;
     return index < kinds.size() && kinds[index] == kind;
   }
-  // Asks for the kinds of the parameters, unless they are known or were asked
-  // for. Returns false with an exception.
+  // Calls _learn_kinds, unless the kinds are known or it was called before.
+  // Returns false, with an exception set, if the call fails.
   bool LearnKinds();
   // Returns false, with an exception, if the parameter has another size. `what`
   // names the argument's type in the message.

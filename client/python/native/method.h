@@ -7,8 +7,9 @@
 //   Method<"_record", hf_stream_record, "event">(),
 //
 // A call converts the arguments (argument.h), and runs the function without the
-// GIL. It raises the hf_error* that the function returns; else it returns the
-// values of the output parameters: None, one (result.h), or a tuple of them.
+// GIL. If the function returns an hf_error*, the call raises it. Otherwise the
+// call returns the values of the output parameters: None, one value (result.h),
+// or a tuple of values.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
 
@@ -63,7 +64,7 @@ struct Signature;
 template <auto kPointer, typename R, typename... P>
 struct Signature<kPointer, R (*)(P...)> {
   using Return = R;
-  // One for each parameter.
+  // One slot for each parameter.
   using Slots = std::tuple<typename SlotOf<P>::Type...>;
   static constexpr auto kFunction = kPointer;
   static constexpr size_t kOuts = (size_t{0} + ... + (Out<P> ? 1 : 0));
@@ -176,7 +177,8 @@ PyMethodDef ToRow(const char* name) {
 
 }  // namespace internal
 
-// A method that passes its object's H to the function as the first argument.
+// Returns the row of a method that passes its object's H to the function as the
+// first argument.
 template <Name kName, auto kFunction, Name... kArguments>
 PyMethodDef Method() {
   return internal::ToRow<
@@ -184,7 +186,8 @@ PyMethodDef Method() {
       kName.text);
 }
 
-// A method of an empty object, which gets the H that the function makes.
+// Returns the row of a method of an empty object, which gets the H that the
+// function makes.
 template <Name kName, auto kFunction, Name... kArguments>
 PyMethodDef Making() {
   return internal::ToRow<
@@ -192,7 +195,7 @@ PyMethodDef Making() {
       kName.text);
 }
 
-// A function of the module.
+// Returns the row of a function of the module.
 template <Name kName, auto kFunction, Name... kArguments>
 PyMethodDef Function() {
   return internal::ToRow<
@@ -200,7 +203,7 @@ PyMethodDef Function() {
       kName.text);
 }
 
-// A method that frees the object now, without the GIL.
+// Returns the row of a method that frees the H now, without the GIL.
 template <Name kName, Owned H>
 PyMethodDef Closing() {
   return {kName.text,
@@ -214,7 +217,8 @@ PyMethodDef Closing() {
           METH_NOARGS, nullptr};
 }
 
-// A property with the result of a function, called with the GIL.
+// Returns the row of a property: the result of a function, which is called with
+// the GIL.
 template <Name kName, auto kFunction>
 PyGetSetDef Property() {
   return {kName.text,
@@ -225,7 +229,8 @@ PyGetSetDef Property() {
           nullptr, nullptr, nullptr};
 }
 
-// A property that is true if the object was closed, or never got an H.
+// Returns the row of a property that is true if the object was closed, or never
+// got an H.
 template <Name kName, Owned H>
 PyGetSetDef Closed() {
   return {kName.text,
@@ -246,11 +251,11 @@ struct ClassParts {
   int (*get_buffer)(PyObject*, Py_buffer*, int) = nullptr;
 };
 
-// Makes a type and adds it under the last part of its name. Returns false with
-// an exception.
+// Makes a type, sets *type to it, and adds it to the module under the last part
+// of its name. Returns false, with an exception set, if that fails.
 bool AddType(PyObject* module, const ClassParts& parts, PyTypeObject** type);
 
-// The same for the Class of H.
+// Makes and adds the type of Class<H>.
 template <Owned H>
 bool AddClass(PyObject* module, ClassParts parts) {
   if (parts.dealloc == nullptr) parts.dealloc = Dealloc<H>;

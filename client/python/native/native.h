@@ -4,9 +4,9 @@
 // holdfast and holdfast.h. It uses only CPython's stable ABI, so that one build
 // serves every CPython from 3.10.
 //
-// Each of its types owns one object of holdfast.h and is the base of a class of
-// the package, so that fast calls (launch) reach the object without looking up
-// an attribute.
+// An object of each of its types owns one object of holdfast.h. Each type is
+// the base of a class of the package, so that fast calls (launch) reach the
+// object of holdfast.h without looking up an attribute.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_NATIVE_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_NATIVE_H_
 
@@ -23,7 +23,7 @@
 
 namespace holdfast::python {
 
-// An owned reference.
+// An owned reference to a Python object; may be null.
 class Ref {
  public:
   Ref() = default;
@@ -43,8 +43,8 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// Releases the GIL while the object lives. A wait of this thread ends if a
-// signal handler raises an exception.
+// Releases the GIL while the object lives. If a signal handler raises an
+// exception, a wait of holdfast.h in this thread ends.
 class WithoutGil {
  public:
   WithoutGil();
@@ -59,7 +59,7 @@ class WithoutGil {
 // Sets the Python exception for `error`, frees it, and returns null. An
 // exception that a signal handler has set stays.
 PyObject* Raise(hf_error* error);
-// The same for a launch that was not submitted: arguments that the client
+// Does the same for a launch that was not submitted: arguments that the client
 // refuses raise ValueError.
 PyObject* RaiseOfLaunch(hf_error* error);
 
@@ -133,8 +133,8 @@ struct Handle {
   static Handle* Of(PyObject* self) { return reinterpret_cast<Handle*>(self); }
 
   PyObject_HEAD H* object;
-  // The number of calls that use `object` without the GIL. The last one frees
-  // it if it was closed meanwhile.
+  // The number of calls that use `object` without the GIL. The last of these
+  // calls frees `object` if the handle was closed meanwhile.
   Py_ssize_t users;
   bool closed;
 };
@@ -181,7 +181,8 @@ class Use {
   H* object_ = nullptr;
 };
 
-// Marks the handle closed. Returns the object if the caller must free it now.
+// Marks the handle closed. Returns the object if the caller must free it now;
+// null if a call still uses it, if there is none, or in a forked process.
 template <Owned H>
 H* TakeToClose(PyObject* self) {
   auto* const handle = Handle<H>::Of(self);
@@ -199,11 +200,12 @@ void Dealloc(PyObject* self) {
   FreeSelf(self);
 }
 
-// A new, empty object of the type.
+// Returns a new, empty object of the type; null, with an exception set, if
+// there is no memory.
 PyObject* NewObject(PyTypeObject* type);
 
-// Gives an empty handle its object. A handle that has one keeps it, and
-// RuntimeError is set.
+// Gives an empty handle its object, and returns None. If the handle has an
+// object already, frees the new object, sets RuntimeError and returns null.
 template <Owned H>
 PyObject* Adopt(PyObject* self, H* object) {
   auto* const handle = Handle<H>::Of(self);
@@ -230,7 +232,8 @@ PyObject* Wrap(H* object) {
   return self;
 }
 
-// Each adds its types and functions to the module; false, with an exception.
+// Each function adds types and functions to the module. Returns false, with an
+// exception set, if that fails.
 bool AddSession(PyObject* module);
 bool AddStream(PyObject* module);
 bool AddBuffer(PyObject* module);
@@ -242,7 +245,8 @@ bool AddCollections(PyObject* module);
 bool AddNumbers(PyObject* module);
 bool AddPlaces(PyObject* module);
 
-// True if `object` is of the type; else TypeError names `what`.
+// Returns true if `object` is of the type; otherwise sets a TypeError that
+// names `what`, and returns false.
 bool CheckType(PyObject* object, PyTypeObject* type, const char* what);
 
 }  // namespace holdfast::python

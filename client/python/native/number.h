@@ -17,15 +17,15 @@ namespace holdfast::python {
 bool ToNumber(PyObject* object, const char* name, uint64_t limit,
               uint64_t* number);
 
-// The same for a number with a sign.
+// Accepts the same objects, for a number with a sign.
 bool ToInt(PyObject* object, const char* name, int32_t* number);
 
-// Takes a number of seconds: at least 0, not NaN. Returns false with an
-// exception.
+// Accepts a number of seconds: at least 0, not NaN. Returns false, with an
+// exception set, for other objects.
 bool ToSeconds(PyObject* object, const char* name, double* seconds);
 
-// Adds the function whole_number to the module. Returns false with an
-// exception.
+// Adds the function whole_number to the module. Returns false, with an
+// exception set, if that fails.
 bool AddNumbers(PyObject* module);
 
 }  // namespace holdfast::python

@@ -12,8 +12,8 @@
 namespace holdfast::python {
 
 // Adds make_ordinary_memory(size) to the module, which returns an
-// OrdinaryMemory: zeroed memory, as a writable buffer. Returns false with an
-// exception.
+// OrdinaryMemory: zeroed memory, as a writable buffer. Returns false, with an
+// exception set, if that fails.
 bool AddOrdinaryMemory(PyObject* module);
 
 // Returns true if the address lies in such memory. Needs the GIL.

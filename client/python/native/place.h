@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a copy or a fill: device memory, or page-locked memory of this
-// process.
+// The memory of a copy or a fill: device memory (a buffer), or page-locked
+// memory of this process (a span).
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_PLACE_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_PLACE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Result<T> converts a T of C++ that a method returns to a Python object. Make
-// returns a new reference; or null, with an exception.
+// returns a new reference, or null with an exception set.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_RESULT_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_RESULT_H_
 
@@ -58,7 +58,7 @@ struct Result<std::string> {
   }
 };
 
-// A str; the text is freed.
+// Returns a str, and frees the text.
 template <>
 struct Result<hf_text*> {
   static PyObject* Make(hf_text* text) {
@@ -109,7 +109,7 @@ struct Result<std::tuple<T...>> {
   }
 };
 
-// A tuple.
+// Returns a tuple.
 template <typename T>
 struct Result<std::vector<T>> {
   static PyObject* Make(const std::vector<T>& items) {

@@ -9,8 +9,8 @@
 
 namespace holdfast::python {
 
-// The Python method (writable, offset, size, session, lifetime, imports,
-// tenant) -> token.
+// Implements a Python method with the arguments writable, offset, size,
+// session, lifetime, imports and tenant, which returns the token.
 template <typename H,
           hf_error* (*kExport)(const H*, const hf_export_options*, uint8_t*)>
 hf_error* Export(const H* resource, bool writable, uint64_t offset,

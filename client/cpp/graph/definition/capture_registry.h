@@ -38,17 +38,19 @@ class CaptureRegistry {
   bool IsCapturing(uint64_t stream) const;
 
   absl::Status Begin(uint64_t stream);
-  // FAILED_PRECONDITION: the capture did not begin on this stream, was broken,
-  // or a stream that joined it was not joined back.
+  // Ends the capture that began on this stream, and returns its definition.
+  // FAILED_PRECONDITION: no capture began on this stream, the capture was
+  // broken, or the origin has not waited for a stream that joined.
   absl::StatusOr<GraphDefinition> End(uint64_t stream);
   // Drops the capture that began on the stream, if there is one.
   void Abandon(uint64_t stream);
 
   // Adds a command of the stream, after the stream's earlier commands.
-  // `command` has its encoded fields, and `device` is the stream's.
+  // `command` has the command's encoded fields, and `device` is the stream's
+  // device.
   std::optional<absl::Status> Add(uint64_t stream, uint32_t device,
                                   absl::string_view command);
-  // The same for a node.
+  // Adds a node after the stream's earlier commands. The stream must capture.
   absl::StatusOr<GraphNode> AddNode(uint64_t stream, uint32_t device,
                                     NodeParams params);
   absl::StatusOr<GraphCondition> CreateCondition(
@@ -57,9 +59,11 @@ class CaptureRegistry {
   std::optional<absl::Status> Record(uint64_t stream, uint64_t event);
   std::optional<absl::Status> Wait(uint64_t stream, uint64_t event);
 
-  // Refuse `call`, because it would wait for work that is only recorded, and
-  // break the capture. They do so if the stream captures, if the event was
-  // recorded in a capture, or if there is any capture.
+  // Refuse `call`, which would wait for work that is only recorded:
+  // RefuseOnStream if the stream captures, RefuseOnEvent if the event was
+  // recorded in a capture, and RefuseOnAny if there is any capture. A refusal
+  // breaks the capture and is FAILED_PRECONDITION; otherwise the result is OK.
+  // `call` names the operation in the message.
   absl::Status RefuseOnStream(uint64_t stream, absl::string_view call);
   absl::Status RefuseOnEvent(uint64_t event, absl::string_view call);
   absl::Status RefuseOnAny(absl::string_view call);

@@ -20,7 +20,8 @@ uint32_t NewConditionId();
 
 using ConditionIds = absl::flat_hash_set<uint32_t>;
 
-// Returns the conditions that a definition and those in it declare.
+// Returns the ids of the conditions that a definition and the definitions in it
+// declare.
 ConditionIds DeclaredConditions(const v1::GraphDefinition& definition);
 
 // Prepares `node` for a definition that uses the condition ids `used`, and may

@@ -54,7 +54,8 @@ struct DefinedNode {
 class GraphDefinition {
  public:
   GraphDefinition() = default;
-  // INVALID_ARGUMENT, OUT_OF_RANGE: the message names the node; see CheckPart.
+  // Returns the definition that `message` has. INVALID_ARGUMENT, OUT_OF_RANGE:
+  // a node is wrong, as CheckPart documents; the message names the node.
   static absl::StatusOr<GraphDefinition> FromProto(
       const v1::GraphDefinition& message);
 
@@ -64,9 +65,9 @@ class GraphDefinition {
   // definition. Returns a name that is valid in this definition and its copies.
   absl::StatusOr<GraphNode> Add(NodeParams params,
                                 const std::vector<GraphNode>& after = {});
-  // Declares a condition. It has `default_value` at each launch of the graph;
-  // without one, the value that was set last. Its id is new in this process, so
-  // that definitions can be put into each other.
+  // Declares a condition. At each launch of the graph the condition has
+  // `default_value`; without a default, it has the value that was set last. Its
+  // id is new in this process, so that definitions can be put into each other.
   GraphCondition CreateCondition(std::optional<uint32_t> default_value = {});
 
   // Gives a node other parameters, of any kind. NOT_FOUND: there is no such
@@ -87,7 +88,7 @@ class GraphDefinition {
   // Returns the definition as a message. Each call makes the message, which
   // takes time and memory for each node.
   v1::GraphDefinition proto() const;
-  // Writes the fields of that message, without making it.
+  // Writes the fields of the definition's message, without making the message.
   void Encode(WireWriter& writer) const;
 
  private:
@@ -108,7 +109,7 @@ class GraphDefinition {
   // Adapts parameters to this definition: conditions of nested graphs get new
   // ids if theirs are used already.
   absl::StatusOr<NodeParams> Adapt(NodeParams params);
-  // NOT_FOUND: there is no such node.
+  // Returns the node's index in nodes_. NOT_FOUND: there is no such node.
   absl::StatusOr<size_t> IndexOf(GraphNode node) const;
 
   std::vector<Node> nodes_;

@@ -8,8 +8,8 @@
 
 namespace holdfast::python {
 
-// Each adds its types and functions to the module. Returns false with an
-// exception if that fails.
+// Each function adds types and functions to the module. Returns false, with an
+// exception set, if that fails.
 bool AddNodes(PyObject* module);
 bool AddDefinitions(PyObject* module);
 bool AddCaptures(PyObject* module);
