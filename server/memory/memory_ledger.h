@@ -88,7 +88,7 @@ class MemoryLedger {
                                       std::shared_ptr<const Quota> own,
                                       uint64_t bytes) const;
 
-  // Sums of all sessions, with limits, for administrators.
+  // Writes the sums of all sessions and their limits, for administrators.
   void Report(v1::MemoryTotals* totals) const;
   // Returns the sums of each device, including the memory that is reserved for
   // tenants.

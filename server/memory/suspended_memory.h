@@ -14,9 +14,10 @@
 namespace holdfast {
 
 // The bytes of the device memory of a suspended session or collection, in
-// charged host memory or in a file without a name. The file ends
-// with its last descriptor, even if the daemon is killed. One executor fills it
-// and another one reads it, by descriptor. Immutable; thread-safe.
+// charged host memory or in a file without a name. The kernel frees the file
+// when its last descriptor is closed, even if the daemon is killed. One executor
+// fills the file and another executor reads it, by its descriptor. Immutable;
+// thread-safe.
 class SuspendedMemory {
  public:
   using HostCharge = MemoryLedger::HostCharge;
@@ -41,8 +42,7 @@ class SuspendedMemory {
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // Does the same as CreateFile, for a file in this directory with a name that
-  // it selects. path() is empty.
+  // Like CreateFile, for a file in this directory. path() is empty.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
   // Returns true if the descriptor is of host memory, and not of a file.

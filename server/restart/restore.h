@@ -77,6 +77,8 @@ class Restore {
   // session.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
+  // Make a chunk of a collection, charged to `owner`: with its bytes in host
+  // memory or a file, or on its device.
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeSaved(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(

@@ -23,8 +23,9 @@ inline constexpr int kStateFormat = 3;
 // ports of its configuration, to see that they are free.
 inline constexpr char kTakenPorts[] = "HOLDFAST_TAKEN_PORTS";
 
-// The binary that replaces this process: the present contents of the file that
-// the daemon was started from, with the same arguments. Immutable; thread-safe.
+// The binary that replaces this process: the present contents of the file from
+// which the daemon was started, with the same arguments. Immutable;
+// thread-safe.
 class Successor {
  public:
   // Returns the successor of this process. Returns an error if /proc cannot be
