@@ -13,12 +13,13 @@ namespace holdfast::cuda {
 
 enum class ImageFormat { kPtx, kCubin, kFatbin };
 
-// Returns the format of an image. INVALID_ARGUMENT with
-// CUDA_ERROR_INVALID_IMAGE: the image has another format, or is truncated.
+// Returns the format of an image. INVALID_ARGUMENT, with the result
+// CUDA_ERROR_INVALID_IMAGE in the ErrorDetail: the image has another format, or
+// is truncated.
 absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
 
-// Returns true if a kernel of the image may call printf. Never returns false
-// for an image with such a kernel. REQUIRES: CheckImage accepts the image.
+// Returns false if no kernel of the image calls printf; true if one may call
+// it. REQUIRES: CheckImage accepts the image.
 bool MayPrint(absl::string_view image);
 
 }  // namespace holdfast::cuda
