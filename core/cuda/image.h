@@ -18,8 +18,8 @@ enum class ImageFormat { kPtx, kCubin, kFatbin };
 // is truncated.
 absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
 
-// Returns false if no kernel of the image calls printf; true if one may call
-// it. REQUIRES: CheckImage accepts the image.
+// Returns true if a kernel of the image may call printf. Never returns false
+// for an image with such a kernel. REQUIRES: CheckImage accepts the image.
 bool MayPrint(absl::string_view image);
 
 }  // namespace holdfast::cuda

@@ -72,6 +72,7 @@ bool Invalidate(Driver& driver, const Context& context);
 CUresult BeginCapture(Driver& driver, Stream& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode);
+
 // Ends the capture that began with `stream`. Sets *graph to the captured graph,
 // or to null on an error. `graph` may be null: a graph that the capture made is
 // then destroyed. CUDA_ERROR_ILLEGAL_STATE: the stream is not captured.
