@@ -12,11 +12,12 @@
 
 namespace holdfast {
 
-// Raises the limit as far as this process may, for itself and its children.
+// Raises the soft limit to the hard limit, for this process and its later
+// children. Ignores errors.
 void RaiseAddressLimit();
 
-// RESOURCE_EXHAUSTED: the limit is less than `least` bytes. The message names
-// the limit and says how to lift it.
+// Checks that the soft limit is at least `least` bytes. RESOURCE_EXHAUSTED: it
+// is less; the message names the limit and says how to lift it.
 absl::Status CheckAddressLimit(uint64_t least);
 
 // Returns `status`, the result of a call that may have failed because of the

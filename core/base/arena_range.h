@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The range of addresses for arenas: in the client, in the session's executor
-// and on its devices, so that one number means the same memory everywhere.
+// The range of addresses for arenas, which are memory that a client shares with
+// the executor of its session. The range is the same in the client, in the
+// executor and on the session's devices, so an address in it means the same
+// memory everywhere.
 //
 // By default nothing else lies in the range. Linux places programs below
 // 0x655555554000, at a random address up to 16 TiB further down, and maps
@@ -22,7 +24,8 @@ inline constexpr size_t kArenaRangeBytes = size_t{1} << 41;
 // The alignment of arenas, which allows huge pages.
 inline constexpr size_t kArenaAlignment = size_t{2} << 20;
 
-// Returns true if all bytes lie in the range; false for no bytes.
+// Returns true if [address, address + size) lies in the range and `size` is not
+// 0.
 inline constexpr bool IsInArenaRange(uintptr_t address, size_t size) {
   return size > 0 && size <= kArenaRangeBytes &&
          address - kArenaRangeBase <= kArenaRangeBytes - size;

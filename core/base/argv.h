@@ -8,8 +8,9 @@
 
 namespace holdfast {
 
-// Returns a pointer to each argument, then the null pointer that ends them.
-// They are valid for as long as `arguments` is, and nothing is written to them.
+// Returns a pointer to each argument, then the null pointer that ends them. The
+// pointers are valid until `arguments` changes or ends. The strings must not be
+// written through them: they are non-const only for the signature of execv.
 inline std::vector<char*> Argv(const std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
   pointers.reserve(arguments.size() + 1);

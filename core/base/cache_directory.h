@@ -31,22 +31,22 @@ struct CacheFile {
 // this directory.
 bool IsTrusted(const struct stat& info);
 
-// PERMISSION_DENIED: `path` is not a directory, or it is not trusted. Fails as
-// stat, for instance with NOT_FOUND.
+// Returns OK if `path` is a directory that IsTrusted accepts, otherwise
+// PERMISSION_DENIED. Also fails as stat() does, for instance with NOT_FOUND.
 absl::Status CheckDirectory(const std::string& path);
 
 // Makes the directory and its missing parents, with mode 0700. Then checks it
 // as CheckDirectory does.
 absl::Status MakeDirectories(const std::string& path);
 
-// Makes or replaces a file, with mode 0600, in one step: `write` fills a locked
-// temporary file beside it, which is then renamed to `path`.
+// Makes or replaces the file `path`, with mode 0600, in one step. Calls `write`
+// to fill a locked temporary file in the same directory, and then renames that
+// file to `path`. On failure, removes the temporary file and returns the error.
 absl::Status ReplaceFile(const std::string& path,
                          const std::function<absl::Status(int fd)>& write);
 
-// `name` is the name of a temporary file of ReplaceFile, which may remain from
-// a killed process. Returns the final name of this file. Returns "" if `name`
-// is another kind of name.
+// Returns the final name of the temporary file `name` of ReplaceFile, which may
+// remain from a killed process; "" if `name` is not the name of such a file.
 absl::string_view FinalName(absl::string_view name);
 
 // Returns the regular files of a directory, including the temporary files of

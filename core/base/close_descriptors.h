@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A child process closes the descriptors that it has inherited by accident.
+// Closes descriptors that a child process has inherited by accident.
 #ifndef CORE_BASE_CLOSE_DESCRIPTORS_H_
 #define CORE_BASE_CLOSE_DESCRIPTORS_H_
 
 namespace holdfast {
 
 // Closes every open descriptor from `first` on. Kernels before 5.9, such as
-// Ubuntu 20.04's, do not have the call close_range: there the descriptors that
-// /proc lists are closed, and without /proc those up to the process's limit.
+// Ubuntu 20.04's, do not have the call close_range. On these kernels, closes
+// the descriptors that /proc/self/fd lists; without /proc, closes all numbers
+// up to the process's limit of descriptors.
 void CloseDescriptorsFrom(int first);
 
 }  // namespace holdfast

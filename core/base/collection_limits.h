@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits of a collection's description. A client checks them before it fills
-// arrays, and the daemon checks them before it makes a version.
+// Limits of the description of a collection, which is a named set of arrays. A
+// client checks them before it fills arrays, and the daemon checks them before
+// it makes a version of the collection.
 #ifndef HOLDFAST_CORE_BASE_COLLECTION_LIMITS_H_
 #define HOLDFAST_CORE_BASE_COLLECTION_LIMITS_H_
 
@@ -12,8 +13,8 @@
 
 namespace holdfast {
 
-inline constexpr size_t kMaxCollectionName = 200;
-inline constexpr size_t kMaxArrayName = 1024;
+inline constexpr size_t kMaxCollectionName = 200;  // bytes
+inline constexpr size_t kMaxArrayName = 1024;      // bytes
 // Bytes of all keys and values of the metadata.
 inline constexpr size_t kMaxCollectionMetadata = size_t{1} << 20;
 // Bytes of a whole commit, which is one message.
@@ -25,7 +26,8 @@ absl::Status CheckCollectionName(absl::string_view name);
 // INVALID_ARGUMENT: the name does not have 1 to 1024 bytes.
 absl::Status CheckArrayName(absl::string_view name);
 
-// INVALID_ARGUMENT: `bytes` exceeds kMaxCollectionMetadata.
+// INVALID_ARGUMENT: the metadata's size, `bytes`, exceeds
+// kMaxCollectionMetadata; the message names the collection.
 absl::Status CheckMetadataSize(absl::string_view collection, size_t bytes);
 
 }  // namespace holdfast

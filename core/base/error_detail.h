@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The typed part of an absl::Status: which call of the driver or compiler
-// failed, and how. It is a payload of the status, so that functions in between
-// keep it without knowing it.
+// failed, and how. It is a payload of the status, so functions that pass the
+// status on keep it without reading it.
 #ifndef HOLDFAST_CORE_BASE_ERROR_DETAIL_H_
 #define HOLDFAST_CORE_BASE_ERROR_DETAIL_H_
 
@@ -33,13 +33,15 @@ struct ErrorDetail {
   bool operator==(const ErrorDetail&) const = default;
 };
 
-// Replaces the detail of `status`; no effect on an OK status.
+// Sets the detail of `status`, in place of an earlier detail. No effect on an
+// OK status.
 void SetErrorDetail(const ErrorDetail& detail, absl::Status* status);
 
 // Returns nullopt if the status has no detail, or a malformed one.
 std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status);
 
-// Returns the status with `prefix` and ": " before its message.
+// Returns the status with `prefix` and ": " before its message. Keeps the code
+// and the payloads. Returns an OK status unchanged.
 absl::Status WithPrefix(absl::string_view prefix, const absl::Status& status);
 
 // Returns the status of a failure at a node of a graph: adds `path` ("node 7,

@@ -32,7 +32,7 @@ class FreeRanges {
   // alignment is a power of two.
   std::optional<uint64_t> Take(uint64_t size, uint64_t alignment = 1);
 
-  // The same for the highest free range.
+  // Does the same as Take, but takes the highest such range.
   std::optional<uint64_t> TakeHighest(uint64_t size, uint64_t alignment = 1);
 
   // Takes exactly [start, start + size). Returns false, and takes nothing, if
@@ -48,7 +48,7 @@ class FreeRanges {
   void Cut(std::map<uint64_t, uint64_t>::iterator it, uint64_t start,
            uint64_t size);
 
-  // By start, the size. Neighbours are always merged.
+  // The size of each free range, by its start. Neighbours are always merged.
   std::map<uint64_t, uint64_t> free_;
 };
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of a session's resources. The client chooses them, so creating a
-// resource needs no answer; the executor checks kind, range and generation on
-// every use.
+// Handles, which name the resources of a session. The client chooses a handle
+// when it creates a resource, so it need not wait for an answer. The executor
+// checks kind, range and generation at every use of a handle.
 //
 //   bits 63..56  kind
 //   bits 55..32  generation  1 .. 2^24 - 1; greater at each reuse of the index
 //   bits 31..0   index       0 .. kMaxIndex
 //
-// 0 is "none". Shared by client and server; no other code packs or unpacks.
+// The handle 0 names nothing. Client and server both use this file; no other
+// code packs or unpacks handles.
 #ifndef HOLDFAST_CORE_BASE_HANDLE_H_
 #define HOLDFAST_CORE_BASE_HANDLE_H_
 
@@ -37,7 +38,8 @@ enum class HandleKind : uint8_t {
   kSemaphore = 13,
 };
 
-// For messages: "graph exec". A value that is no kind is "unknown".
+// Returns the kind's name for messages, such as "graph exec"; "unknown" if
+// `kind` is not one of the values above.
 inline constexpr absl::string_view HandleKindName(HandleKind kind) {
   constexpr absl::string_view kNames[] = {
       "none",    "stream",  "event",      "buffer",   "module",
@@ -47,8 +49,8 @@ inline constexpr absl::string_view HandleKindName(HandleKind kind) {
   return index < sizeof kNames / sizeof kNames[0] ? kNames[index] : "unknown";
 }
 
-// Unpack accepts any bits, so the caller must check its result. Pack of the
-// result gives the same bits.
+// A handle in parts. Unpack accepts any bits, so the caller must check kind,
+// index and generation. Packing the result of Unpack gives the same bits.
 struct Handle {
   static constexpr uint32_t kMaxIndex = (1u << 18) - 1;
   static constexpr uint32_t kMaxGeneration = (1u << 24) - 1;

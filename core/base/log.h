@@ -19,37 +19,40 @@ namespace holdfast {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Messages below the level are dropped. Default: kInfo.
+// Sets the level below which messages are dropped; kInfo by default. Any thread
+// may call SetLogLevel and GetLogLevel at any time.
 void SetLogLevel(LogLevel level);
-// Any thread may call both functions at any time.
 LogLevel GetLogLevel();
 
 // Parses "debug", "info", "warning" or "error". Returns false, and does not set
 // `level`, for another text.
 bool ParseLogLevel(absl::string_view text, LogLevel* level);
 
-// Sets the name of the process in each line, such as "executor". Call before
-// threads start.
+// Sets the name of the process in each line, such as "executor". REQUIRES: no
+// other thread has started.
 void SetLogProcessName(absl::string_view name);
 
-// Writes a line. Cuts a long message, and adds the number of missing bytes.
+// Writes a line if `level` is high enough. Cuts a message at 4 KiB, and adds
+// the number of missing bytes. Blocks if the reader of stderr does not read.
 // Ignores errors of writing.
 void Log(LogLevel level, absl::string_view message);
 
-// Joins the arguments only if the line is written.
+// Does the same as Log for several arguments. Joins them only if the line is
+// written.
 template <typename... Args>
 void LogAt(LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) Log(level, absl::StrCat(args...));
 }
 
-// Writes a line that a client has caused. Each client may cause 200 lines at
-// once, and then 5 each second; all clients together 2000 lines at once, and 50
-// each second. Further lines are dropped, and their number is written before
-// the client's next line.
+// Writes a line that a client has caused. `client` is the name to which the
+// limits apply; see Caller::client. Each client may cause 200 lines at once,
+// and then 5 each second. All clients together may cause 2000 lines at once,
+// and then 50 each second. Further lines are dropped, and their number is
+// written before the client's next line.
 void LogOfClient(absl::string_view client, LogLevel level,
                  absl::string_view message);
 
-// `client` is the name to which the limits apply; see Caller::client.
+// Does the same as LogOfClient for several arguments.
 template <typename... Args>
 void LogFor(absl::string_view client, LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) LogOfClient(client, level, absl::StrCat(args...));

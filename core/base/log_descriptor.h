@@ -4,8 +4,9 @@
 
 namespace holdfast {
 
-// Sets the descriptor that log.h writes to, instead of standard error, for a
-// process that uses standard error otherwise. The descriptor must stay open.
+// Sets the descriptor to which log.h writes instead of standard error. Used by
+// a process that needs standard error for other output. The caller keeps the
+// descriptor open until the process ends.
 void SetLogDescriptor(int descriptor);
 
 }  // namespace holdfast

@@ -9,10 +9,10 @@
 //   {"time":"2026-01-31T12:00:00.123Z","severity":"INFO","process":"executor",
 //    "pid":4711,"message":"session ready","session":"s-7","trace_id":"4bf9..."}
 //
-// `message` has the same text in all three, with control characters escaped by
-// ToPrintable; `session` and the fields after it come from LogScope. The
-// journal reads the priority from the line's beginning, and adds the time
-// itself.
+// The message is the same in all three formats, with control characters escaped
+// by ToPrintable. `session` and the fields after it come from LogScope; only
+// JSON has them. The journal reads the priority, "<4>", from the line's
+// beginning, and adds the time itself.
 #ifndef HOLDFAST_CORE_BASE_LOG_FORMAT_H_
 #define HOLDFAST_CORE_BASE_LOG_FORMAT_H_
 
@@ -22,14 +22,15 @@ namespace holdfast {
 
 enum class LogFormat { kText, kJournal, kJson };
 
-// Default: kText. Call before threads start; kText does not undo an earlier
-// call.
+// Sets the format of the log, which is kText by default. Call it before threads
+// start, and only once: a later call with kText has no effect.
 void SetLogFormat(LogFormat format);
 
 // Returns "journal" if standard error goes to systemd's journal, else "text".
 absl::string_view DefaultLogFormat();
 
-// Parses "text", "journal" or "json". Returns false for another text.
+// Parses "text", "journal" or "json". Returns false, and does not set `format`,
+// for another text.
 bool ParseLogFormat(absl::string_view text, LogFormat* format);
 
 }  // namespace holdfast

@@ -15,27 +15,31 @@
 
 namespace holdfast {
 
-// Limits the lines, or bytes, of a log that each client causes, and that all
-// clients cause together, so that no client can fill a disk. Thread-safe.
+// Limits the log that clients cause, so that no client can fill a disk. Counts
+// either lines or bytes, for each client and for all clients together.
+// Thread-safe.
 class LogLimiter {
  public:
-  // The lines, or bytes, that are allowed at once, and then each second.
+  // The number of lines or bytes that are allowed at once, and then each
+  // second.
   struct Rate {
     double burst;
     double per_second;
   };
-  // The two rates count in the same unit.
+  // Both rates count lines, or both count bytes.
   LogLimiter(Rate per_client, Rate all) : per_client_(per_client), all_(all) {}
 
-  // Returns nullopt if the line must be dropped; otherwise the number of this
-  // client's lines that were dropped since its last line. `cost` is the line's
-  // bytes if the rates are in bytes.
+  // Decides whether `client` may write a line at the time `now`, and counts the
+  // line. Returns nullopt if the line must be dropped; otherwise the number of
+  // this client's lines that were dropped since its last admitted line. `cost`
+  // is 1 if the rates count lines, and the size of the line if they count
+  // bytes.
   std::optional<uint64_t> Admit(absl::string_view client, absl::Time now,
                                 size_t cost = 1);
 
  private:
-  // Beyond this number all clients are forgotten, because only clients that
-  // change their names can be so many.
+  // The number of clients at which the limiter forgets the use of all of them.
+  // Only a client that changes its name can cause this many entries.
   static constexpr size_t kMaxClients = 4096;
 
   // The used part of an allowance, which decreases with time.

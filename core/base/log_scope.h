@@ -6,7 +6,8 @@
 
 namespace holdfast {
 
-// The subject of a line of the log. Empty fields are left out.
+// The fields of a log line that say what it is about. Empty fields are left
+// out.
 struct LogFields {
   std::string session;  // "s-7"
   std::string tenant;   // the session's tenant
@@ -36,8 +37,9 @@ class LogScope {
   const LogScope* const outer_;
 };
 
-// Sets the fields for all lines of a process that serves one session. Called
-// once, before other threads write.
+// Sets the fields for all lines of this process, which serves one session; a
+// LogScope replaces single fields. REQUIRES: called once, before other threads
+// write.
 void SetProcessLogFields(LogFields fields);
 
 }  // namespace holdfast

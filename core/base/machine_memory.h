@@ -11,9 +11,10 @@
 
 namespace holdfast {
 
-// Returns the bytes of the machine's memory, or the limit of the process's
-// control group or of a group above it, if less: beyond the limit the kernel
-// kills processes of the group. Read at the first call. Thread-safe.
+// Returns the bytes of the machine's memory, or a smaller limit of the
+// process's control group or of a group above it: beyond that limit the kernel
+// kills processes of the group. Reads the figures at the first call only.
+// Thread-safe.
 uint64_t MachineMemory();
 
 // Returns the least memory limit of the control groups in `groups`, the text of

@@ -11,8 +11,8 @@ namespace holdfast {
 
 // Makes this process keep freed memory, for example of a large network read or
 // a compilation, for the next use, instead of returning it to the system.
-// Otherwise the kernel makes and clears each page again, which costs a read as
-// much as the copy. The C library adapts its thresholds to the largest block
+// Otherwise the kernel makes and clears each page again, which takes as long as
+// copying the data. The C library adapts its thresholds to the largest block
 // that was freed, so this function frees a block of the size of a large read.
 // Each arena of the C library then keeps at most twice this size. Safe in any
 // process, also a client's.

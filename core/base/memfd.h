@@ -14,35 +14,39 @@
 namespace holdfast {
 
 // Returns a memfd of `size` zero bytes, close-on-exec and sealable. `name` only
-// appears in /proc. Fails with the system's error, as do the others.
+// appears in /proc. This and the following functions fail with the system's
+// error.
 absl::StatusOr<UniqueFd> CreateMemfd(absl::string_view name, size_t size);
 
-// The same, sealed against changes of its size, so that a process which maps it
-// cannot lose pages. Both sides may write.
+// Does the same as CreateMemfd, and seals the memfd against changes of its
+// size, so that a process that maps it cannot lose pages. Every holder may
+// write.
 absl::StatusOr<UniqueFd> CreateFixedMemfd(absl::string_view name, size_t size);
 
-// Returns true if `fd` is sealed like a memfd of CreateFixedMemfd and has this
-// size.
+// Returns true if `fd` has the seals of CreateFixedMemfd and exactly `size`
+// bytes.
 bool IsFixedMemfd(int fd, size_t size);
 
 // Returns a memfd with exactly these bytes, sealed against every change.
 absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,
                                            absl::string_view bytes);
 
-// Forbids growing, shrinking and writing. Fails while a writable mapping
-// exists.
+// Seals the memfd against growing, shrinking and writing. Fails while a
+// writable shared mapping of it exists.
 absl::Status SealMemfd(int fd);
 
 // Returns true if no process can write to or resize the memfd, so that its
-// bytes can be checked once and used afterwards. False if it is not a memfd.
+// bytes can be checked once and used afterwards. Returns false if `fd` is not a
+// memfd.
 bool IsSealed(int fd);
 
-// Owns one mapping of a descriptor, which may be closed meanwhile. Move-only.
+// Owns one shared mapping of a file. The file's descriptor is borrowed by the
+// functions that map it, and may be closed afterwards. Move-only.
 class FileMapping {
  public:
   enum class Access { kReadOnly, kReadWrite };
 
-  // Maps nothing: no data, size 0.
+  // Makes a mapping of nothing: data() is null, and size() is 0.
   FileMapping() = default;
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
@@ -56,7 +60,8 @@ class FileMapping {
   // address. ALREADY_EXISTS: something else is mapped there.
   static absl::StatusOr<FileMapping> MapAt(int fd, size_t size, void* address);
 
-  // Null if nothing is mapped. Valid as long as the object.
+  // The start of the mapping; null if nothing is mapped. Valid until the object
+  // ends or is moved from.
   void* data() const { return data_; }
   size_t size() const { return size_; }
   // Other processes may change the bytes, unless the memfd is sealed.

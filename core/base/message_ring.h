@@ -51,34 +51,40 @@ class RingWriter {
  public:
   explicit RingWriter(RingMemory memory) : memory_(memory) {}
 
-  // Blocks while the reader does not keep up. One thread at a time. CANCELLED:
-  // the ring is closed. DATA_LOSS: the reader claims to have read bytes that
-  // were not written.
+  // Writes a message. Blocks while the ring has no room. After a failure the
+  // ring may have a part of the message. CANCELLED: the writer is closed.
+  // DATA_LOSS: the reader claims to have read bytes that were not written.
+  // INVALID_ARGUMENT: the message has 4 GiB or more. REQUIRES: one thread at a
+  // time, together with the functions below except for Close.
   absl::Status Write(absl::string_view message) { return Write({&message, 1}); }
-  // The same for a message in parts.
+  // Does the same for a message in parts, which are joined.
   absl::Status Write(absl::Span<const absl::string_view> parts);
 
   // Writes the message if all of it fits now. Returns false, and writes
   // nothing, if there is no room. Never blocks, even if the reader changes its
-  // counter meanwhile. Fails as Write. REQUIRES: one thread at a time.
+  // counter meanwhile. Fails as Write does.
   absl::StatusOr<bool> TryWrite(absl::string_view message) {
     return TryWrite({&message, 1});
   }
   absl::StatusOr<bool> TryWrite(absl::Span<const absl::string_view> parts);
 
-  // Returns the place for writing a message of `size` bytes directly into the
-  // ring; Commit sends it. Null if there is no room now, or the message would
-  // wrap at the ring's end. No other call may write in between. The reader can
-  // change the bytes. Never blocks. Fails as Write.
+  // Returns the place in the ring for a message of `size` bytes. The caller
+  // writes the message there, and then calls Commit; no other call may write in
+  // between. Returns null if there is no room now, or if the message would wrap
+  // at the ring's end. The reader can change the bytes. Never blocks. Fails as
+  // Write does.
   absl::StatusOr<char*> Reserve(size_t size) const;
-  // Sends a message of `size` bytes. REQUIRES: Reserve has returned its place.
+  // Sends the message of `size` bytes at the place that Reserve returned.
+  // REQUIRES: the last call was Reserve(size), and it did not return null.
   void Commit(size_t size);
 
-  // Ends a waiting Write and all later ones. Any thread may call it.
+  // Makes a waiting Write and all later writes fail with CANCELLED. Does not
+  // tell the reader. Any thread may call it.
   void Close();
 
-  // Returns the messages that the reader has not taken, each of at most
-  // `max_message_bytes`. REQUIRES: the ring is closed, and there is no reader.
+  // Returns the whole messages that the reader has not taken. Stops at a
+  // message of more than `max_message_bytes`. REQUIRES: the ring is closed, and
+  // there is no reader.
   std::vector<std::string> Unread(size_t max_message_bytes) const;
 
  private:
@@ -108,30 +114,33 @@ class RingReader {
   RingReader(RingMemory memory, size_t max_message_bytes, uint64_t read = 0)
       : memory_(memory), max_message_bytes_(max_message_bytes), read_(read) {}
 
-  // Returns true if there are unread bytes. Costs a load. Any thread may call
-  // it.
+  // Returns true if there are unread bytes. Costs two loads. Any thread may
+  // call it.
   bool Ready() const {
     return memory_.counts->written.load(std::memory_order_acquire) !=
            read_.load(std::memory_order_relaxed);
   }
 
-  // Waits until Ready, closed or interrupted, for at most `limit`. Polls for a
-  // moment before it sleeps, unless the last wait was in vain. Other threads
-  // may read meanwhile. REQUIRES: one thread at a time.
+  // Blocks until there are unread bytes, or until Close or Interrupt is called,
+  // for at most `limit`. Polls for up to 25 ms before it sleeps, unless the
+  // last sleep ended without an event. Another thread may call Read meanwhile.
+  // REQUIRES: one thread at a time calls Await or Sleep.
   void Await(absl::Duration limit);
-  // Waits as Await does, but without polling: the writer must wake this thread.
+  // Blocks as Await does, but does not poll.
   void Sleep(absl::Duration limit);
 
-  // Returns the next message, valid until the next call; nullopt if it is not
-  // complete yet. Does not wait. DATA_LOSS: the writer claims to have written
-  // more than fits. INVALID_ARGUMENT: the message is too large. REQUIRES: one
-  // thread at a time.
+  // Returns the next message, valid until the next call of Read; nullopt if no
+  // complete message has arrived. Does not block. DATA_LOSS: the writer claims
+  // to have written more bytes than fit. INVALID_ARGUMENT: the message has more
+  // than `max_message_bytes`. REQUIRES: one thread at a time calls Read,
+  // Release or InMessage.
   absl::StatusOr<std::optional<absl::string_view>> Read();
 
-  // Gives the caller the memory of the message that Read has just returned.
+  // Transfers ownership of the memory of the message that Read has just
+  // returned. The message stays valid as long as the result.
   std::unique_ptr<char[]> Release();
 
-  // Returns true if Read has taken only a part of a message. As Read.
+  // Returns true if Read has taken only a part of a message.
   bool InMessage() const { return length_got_ != 0; }
 
   // Ends the running Await, or else the next one, because the thread has other

@@ -11,8 +11,9 @@ namespace holdfast {
 // Uses huge pages if the kernel gives them on request, and several threads if
 // there are processors for them. Existing pages are only mapped; moving them
 // into huge pages costs more than it saves. Bytes are unchanged. `data` and
-// `size` are multiples of the page size. Best effort: the kernel allocates
-// missing pages on their first use.
+// `size` are multiples of the page size. Blocks until the work is done. Reports
+// no failure: the kernel allocates pages that are still missing on their first
+// use.
 void Populate(void* data, size_t size);
 
 }  // namespace holdfast

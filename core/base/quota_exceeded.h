@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The typed part of a quota's refusal: the quota's name and its figures. It is
-// a payload of the status, besides an ErrorDetail if there is one.
+// The typed part of the status of a request that a quota refuses: the quota's
+// name and its figures. It is a payload of the status. The status may also have
+// an ErrorDetail.
 #ifndef HOLDFAST_CORE_BASE_QUOTA_EXCEEDED_H_
 #define HOLDFAST_CORE_BASE_QUOTA_EXCEEDED_H_
 
@@ -25,10 +26,11 @@ struct QuotaExceeded {
   bool operator==(const QuotaExceeded&) const = default;
 };
 
-// Replaces the payload of `status`; no effect on an OK status.
+// Sets the payload of `status`, in place of an earlier one. No effect on an OK
+// status.
 void SetQuotaExceeded(const QuotaExceeded& exceeded, absl::Status* status);
 
-// Returns nullopt if there is no payload, or it is malformed.
+// Returns the payload; nullopt if `status` has none, or a malformed one.
 std::optional<QuotaExceeded> GetQuotaExceeded(const absl::Status& status);
 
 }  // namespace holdfast

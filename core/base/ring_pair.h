@@ -16,17 +16,21 @@
 
 namespace holdfast {
 
-// One end. Owns its mapping, but not the descriptor.
+// One end of the two rings. Owns its mapping of the memory, but not the
+// descriptor. The reader and the writer may be used by different threads.
 class RingPair {
  public:
   enum class End { kClient, kExecutor };
 
-  // Returns the memfd to share: zeros, sealed against changes of its size. Its
-  // pages are allocated on their first use.
+  // Returns the memfd that both ends map. It has the rings and `bytes_behind`
+  // further bytes, all zero, and is sealed against changes of its size. Its
+  // pages are allocated on their first use. Fails with the system's error.
   static absl::StatusOr<UniqueFd> CreateMemory(size_t bytes_behind = 0);
 
-  // Maps one end; called once for each end. FAILED_PRECONDITION: the memfd was
-  // not made by CreateMemory, so that the other end could remove its pages.
+  // Maps one end; called once for each end, with the same `bytes_behind` as
+  // CreateMemory. `memfd` may be untrusted, and may be closed afterwards.
+  // FAILED_PRECONDITION: it does not have the size and the seals of
+  // CreateMemory, so another process could remove its pages.
   static absl::StatusOr<std::unique_ptr<RingPair>> Map(int memfd, End end,
                                                        size_t max_message_bytes,
                                                        size_t bytes_behind = 0);
@@ -34,11 +38,12 @@ class RingPair {
   RingReader& reader() { return reader_; }
   RingWriter& writer() { return writer_; }
 
-  // The bytes after the rings, page-aligned. Either end may write to them at
-  // any time.
+  // The `bytes_behind` bytes after the rings, page-aligned; valid as long as
+  // the object. Either end may write to them at any time.
   char* behind() const;
 
-  // Closes this end for its own threads. The other end is not told.
+  // Closes the reader and the writer of this end, which ends the waits of this
+  // process's threads. Does not tell the other end. Thread-safe.
   void Close();
 
  private:

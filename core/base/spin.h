@@ -28,9 +28,10 @@ inline bool MaySpin() {
   return may;
 }
 
-// Polls until `ready()` is true. Returns false after `limit`. On machines with
-// few processors it polls only once. The default limit is the time of a round
-// trip through all of Holdfast's threads, so that they keep each other awake.
+// Polls until `ready()` is true, and returns true. Returns false after `limit`.
+// If MaySpin is false, polls only once. The default limit is the time of a
+// round trip through all of Holdfast's threads, so that threads that answer
+// each other stay awake.
 template <typename Ready>
 bool SpinUntil(Ready ready, std::chrono::microseconds limit =
                                 std::chrono::microseconds(200)) {
@@ -46,9 +47,9 @@ bool SpinUntil(Ready ready, std::chrono::microseconds limit =
   return ready();
 }
 
-// Makes the naps of this thread as short as requested, while the object lives:
-// by default the kernel prolongs each sleep by 50 us. The same thread must make
-// and destroy it.
+// While this object lives, sleeps of the calling thread last only as long as
+// requested; by default the kernel prolongs each sleep by up to 50 us. The same
+// thread must make and destroy the object.
 class PreciseSleep {
  public:
   PreciseSleep() : before_(prctl(PR_GET_TIMERSLACK)) {
@@ -70,10 +71,11 @@ inline std::chrono::nanoseconds NapAfter(std::chrono::nanoseconds waited) {
       waited / 128, std::chrono::microseconds(5), std::chrono::milliseconds(1));
 }
 
-// SpinUntil for an event that is expected within milliseconds: spins first,
-// then naps, for 25 ms in total. The naps take 2 to 6 ms of processor time,
-// more under a hypervisor. Returns true if `ready()` is true. `ready` should be
-// cheap, such as a load of an atomic.
+// Waits for an event that is expected within milliseconds: calls SpinUntil with
+// the limit `spin`, then polls between naps, for 25 ms in total. The naps take
+// 2 to 6 ms of processor time, more under a hypervisor. Returns true once
+// `ready()` is true, and false after 25 ms. If MaySpin is false, polls only
+// once. `ready` should be cheap, such as a load of an atomic.
 template <typename Ready>
 bool SpinThenSleep(Ready ready, std::chrono::microseconds spin =
                                     std::chrono::microseconds(200)) {

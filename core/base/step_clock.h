@@ -10,17 +10,19 @@
 
 namespace holdfast {
 
-// Records when the last message reached each step in this process. Clients ask
-// for these times to measure latency. Thread-safe; the times of two messages
-// may mix if they overlap.
+// Records when the last message reached each step of its processing in this
+// process. Clients request these times to measure latency. Thread-safe. If two
+// messages overlap, the recorded times may be from both.
 template <size_t kSteps>
 class StepClock {
  public:
-  // The names of the steps, in their order. They must outlive the clock.
+  // `names` has the names of the steps, in their order, and must outlive the
+  // clock.
   explicit StepClock(const std::array<const char*, kSteps>& names)
       : names_(names) {}
 
-  // Notes the time of a step; the last mark counts. REQUIRES: step < kSteps.
+  // Records the present time as the time of a step, in place of an earlier one.
+  // REQUIRES: step < kSteps.
   void Mark(size_t step) {
     // steady_clock is CLOCK_MONOTONIC, which all processes of a machine share.
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -28,8 +30,9 @@ class StepClock {
                        std::memory_order_relaxed);
   }
 
-  // Adds the steps that were marked to a v1::StepTimes. Steps that were never
-  // marked are left out. Times count from the machine's start.
+  // Appends the steps that were marked to `times`, a v1::StepTimes. Leaves out
+  // steps that were never marked. Times are in nanoseconds since the machine's
+  // start.
   template <typename Times>
   void AddTo(Times* times) const {
     for (size_t i = 0; i < kSteps; ++i) {

@@ -12,7 +12,8 @@ namespace holdfast {
 
 // A token is a secret that identifies a caller.
 
-// Returns `size` random bytes that cannot be predicted. REQUIRES: size <= 256.
+// Returns `size` random bytes from the kernel, which cannot be predicted. Fails
+// with the system's error. REQUIRES: size <= 256.
 absl::StatusOr<std::string> RandomToken(size_t size);
 
 // Returns true if the tokens are equal. The duration depends only on the

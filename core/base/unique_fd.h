@@ -29,7 +29,7 @@ class UniqueFd {
   // Gives the descriptor up without closing it.
   [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
 
-  // Closes the old descriptor, unless `fd` is the same.
+  // Takes `fd` over, and closes the old descriptor unless `fd` is the same.
   void Reset(int fd = -1) {
     const int old = std::exchange(fd_, fd);
     if (old >= 0 && old != fd) close(old);

@@ -11,10 +11,10 @@
 namespace holdfast {
 
 // Connects to the socket of `type`, SOCK_STREAM or SOCK_SEQPACKET, at `path`.
-// Returns when the listener's queue has room, before the connection is
-// accepted. Connecting, and later each send and receive, fails after `limit`.
-// UNAVAILABLE: no process listens, or its queue stays full. INVALID_ARGUMENT:
-// the path is too long for a socket.
+// Blocks until the listener's queue has room; does not wait until the listener
+// accepts the connection. Connecting, and later each send and receive, fails
+// after `limit`. UNAVAILABLE: no process listens, or its queue stays full.
+// INVALID_ARGUMENT: the path is too long for a socket.
 absl::StatusOr<UniqueFd> ConnectToUnixSocket(const std::string& path, int type,
                                              absl::Duration limit);
 

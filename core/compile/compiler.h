@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facade over NVRTC, libNVVM and nvJitLink. Selects a back end by the source
-// language and the target format.
+// Facade over the back ends NVRTC, libNVVM and nvJitLink. Selects a back end by
+// the source language and the target format.
 //
 //   const auto compiler = Compiler::Load({});
 //   HOLDFAST_ASSIGN_OR_RETURN(ObjectCode object, compiler->Compile(program));
@@ -24,10 +24,14 @@
 
 namespace holdfast::compile {
 
-// Not thread-safe, as NvJitLinker is not.
+// Not thread-safe, because NvJitLinker is not. Compile and Link block until the
+// result is complete. They run code of clients through the compilers, so use
+// them in a worker process, and end that process after a link
+// (nvjitlink_linker.h) or after options that leave state (LeavesState).
 class Compiler {
  public:
-  // Opens the installed back ends.
+  // Opens the installed back ends. Never returns null; without back ends,
+  // status() is an error.
   static std::unique_ptr<const Compiler> Load(const ToolkitOptions& options);
 
   // Returns OK if at least one back end was found; otherwise the error of
@@ -37,25 +41,27 @@ class Compiler {
   // Returns the found back ends: "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   std::string version() const;
 
-  // Returns the files of the compilers, and the directories that they read.
+  // Return the paths of the found libraries and of libdevice, and the
+  // directories of these files and of the toolkit's headers.
   std::vector<std::string> files() const;
   std::vector<std::string> directories() const;
 
   // Compiles C++ by NVRTC, PTX by nvJitLink, and NVVM IR by libNVVM (followed
   // by nvJitLink for a cubin). UNAVAILABLE: a needed back end is not installed.
   // INVALID_ARGUMENT: no back end makes this target from this language, or the
-  // language does not support a field of `program`. Otherwise fails as the back
-  // ends do.
+  // language does not support a field of `program`. Also fails as the back ends
+  // do.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
   // Links PTX to PTX by LinkPtx, PTX and LTO IR to PTX by LinkLtoAndPtx, and
-  // other inputs by NvJitLinker::Link. If the target is PTX, a fat binary or
-  // host object stands for the PTX in it.
+  // other inputs by NvJitLinker::Link. If the target is PTX, replaces each fat
+  // binary and host object by the PTX in it. UNAVAILABLE: a needed back end is
+  // not installed. Also fails as these functions do.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source) const;
 
  private:
   explicit Compiler(const ToolkitOptions& options);
-  // Make the object; Compile and Link add the kernels of PTX.
+  // Do the work of Compile and Link, which then set ObjectCode::kernels.
   absl::StatusOr<ObjectCode> CompileSource(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> LinkInputs(const LinkSource& source) const;
   absl::StatusOr<ObjectCode> CompilePtx(const ProgramSource& program) const;

@@ -8,10 +8,10 @@
 
 namespace holdfast::compile {
 
-// Returns the status of a failed compiler call. The message has the call, the
-// result's name, the explanation and the log; the ErrorDetail is `detail`. The
-// code is RESOURCE_EXHAUSTED instead of `code` if the log reports a lack of
-// memory.
+// Returns the status of a failed compiler call, with `detail` as its
+// ErrorDetail. The message has the call, the result's name, the explanation and
+// the log. The code is `code`, or RESOURCE_EXHAUSTED if the log reports a lack
+// of memory.
 absl::Status CompilerError(absl::StatusCode code, const ErrorDetail& detail);
 
 // Returns true if the log reports a lack of memory, for which compilers have no

@@ -7,8 +7,8 @@
 
 namespace holdfast::compile {
 
-// Returns the parameters of the kernels that a PTX module defines. Returns
-// nothing for a text that is not PTX.
+// Returns the parameters of the kernels that a PTX module defines, by the
+// kernels' names. Returns an empty map for a text that is not PTX.
 KernelParameters ParametersInPtx(absl::string_view ptx);
 
 }  // namespace holdfast::compile

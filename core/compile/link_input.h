@@ -16,19 +16,21 @@
 
 namespace holdfast::compile {
 
-// INVALID_ARGUMENT: the input is empty or truncated, does not have the stated
-// format, or is a linked cubin. Checks only the header of LTO IR, which has two
-// offsets that nvJitLink follows without a check; nvJitLink checks everything
-// else in LTO IR itself. Does not look into the members of a library.
+// Checks an input. INVALID_ARGUMENT: it is empty or truncated, does not have
+// the format `input.format`, or is a cubin that is linked already. Checks only
+// the header of LTO IR, which has two offsets that nvJitLink follows without a
+// check; nvJitLink checks everything else in LTO IR itself. Does not check the
+// members of a library.
 absl::Status CheckLinkInput(const LinkInput& input);
 
-// Returns true if the input is a fat binary or a host object, which contain
-// further inputs.
+// Returns true if the input is a fat binary or a host object. Both contain
+// modules, which UnpackPtx extracts.
 bool IsContainer(const LinkInput& input);
 
 // Returns the PTX modules in a container: from each fat binary, the module for
-// the highest architecture up to `arch`. INVALID_ARGUMENT: as CheckLinkInput.
-// If there is no PTX, the error has CUDA_ERROR_NO_BINARY_FOR_GPU.
+// the highest architecture up to `arch`. INVALID_ARGUMENT: CheckLinkInput
+// refuses the container. If it has no PTX, the ErrorDetail of the returned
+// status has the result CUDA_ERROR_NO_BINARY_FOR_GPU.
 absl::StatusOr<std::vector<std::string>> UnpackPtx(const LinkInput& input,
                                                    absl::string_view arch);
 

@@ -11,11 +11,13 @@
 
 namespace holdfast::compile {
 
-// Links LTO IR and PTX to PTX, which neither nvJitLink nor LinkPtx can do:
-// compiles the LTO IR to one PTX module, and joins it with the others by
-// LinkPtx. If PTX calls functions of the LTO IR, which the optimizer would
-// drop, adds a module of libNVVM's that refers to them. `options` replace
-// source.options, and apply to the LTO IR.
+// Links LTO IR and PTX to PTX, which neither nvJitLink nor LinkPtx can do.
+// Compiles the LTO IR to one PTX module with `linker`, and joins this module
+// with the PTX inputs by LinkPtx. The optimizer would drop functions of the LTO
+// IR that only PTX calls: to keep them, compiles a module that refers to them
+// with `nvvm`, and links it to the LTO IR. If `nvvm` is needed and is an error,
+// returns that error. `options` replace source.options, and apply to the LTO IR
+// only. Also fails as NvJitLinker::Link and LinkPtx do.
 absl::StatusOr<ObjectCode> LinkLtoAndPtx(
     const LinkSource& source, absl::Span<const Option> options,
     const NvJitLinker& linker, const absl::StatusOr<NvvmCompiler>& nvvm);

@@ -11,8 +11,8 @@
 
 namespace holdfast::compile {
 
-// nvJitLink as a struct of typed function pointers. Immutable once loaded; the
-// library stays open.
+// nvJitLink as a struct of typed function pointers. Immutable once loaded. The
+// library is never closed, so the pointers stay valid.
 struct NvJitLinkApi {
   unsigned major = 0;
   unsigned minor = 0;
@@ -22,8 +22,8 @@ struct NvJitLinkApi {
 #include "core/compile/nvjitlink_symbols.inc"
 };
 
-// UNAVAILABLE: the library is not installed; the message lists the searched
-// places.
+// Opens the library. UNAVAILABLE: it is not installed, or lacks a function; the
+// message lists the searched places.
 absl::StatusOr<std::unique_ptr<const NvJitLinkApi>> LoadNvJitLink(
     const ToolkitOptions& options);
 

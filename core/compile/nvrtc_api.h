@@ -13,21 +13,21 @@
 namespace holdfast::compile {
 
 // NVRTC as a struct of typed function pointers. Immutable once loaded, and then
-// thread-safe; the library stays open.
+// thread-safe. The library is never closed, so the pointers stay valid.
 struct NvrtcApi {
   int major = 0;
   int minor = 0;
   std::string path;  // of the library
 
-  // The toolkit's own headers, found beside the library; may be empty.
+  // The folders of the toolkit's own headers (FindHeaders); may be empty.
   std::vector<std::string> include_directories;
 
 #define HOLDFAST_NVRTC_SYMBOL(name) decltype(&::name) name = nullptr;
 #include "core/compile/nvrtc_symbols.inc"
 };
 
-// UNAVAILABLE: the library is not installed; the message lists the searched
-// places.
+// Opens the library. UNAVAILABLE: it is not installed, or lacks a function; the
+// message lists the searched places.
 absl::StatusOr<std::unique_ptr<const NvrtcApi>> LoadNvrtc(
     const ToolkitOptions& options);
 

@@ -18,11 +18,12 @@ class NvrtcCompiler {
   // `api` must outlive the compiler.
   explicit NvrtcCompiler(const NvrtcApi& api) : api_(api) {}
 
-  // "13.0".
+  // Returns the library's version, "13.0".
   std::string version() const;
 
-  // INVALID_ARGUMENT: an option is refused (the message names it), or the
-  // source does not compile (the ErrorDetail has the whole log).
+  // Returns the compiled program. INVALID_ARGUMENT: an option is refused (the
+  // message names it), or the source does not compile (the ErrorDetail has the
+  // whole log).
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
  private:

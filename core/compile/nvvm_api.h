@@ -12,7 +12,7 @@
 namespace holdfast::compile {
 
 // libNVVM as a struct of typed function pointers. Immutable once loaded, and
-// then thread-safe; the library stays open.
+// then thread-safe. The library is never closed, so the pointers stay valid.
 struct NvvmApi {
   int major = 0;
   int minor = 0;
@@ -21,15 +21,15 @@ struct NvvmApi {
   int ir_minor = 0;
   std::string path;  // of the library
 
-  // libdevice.10.bc; empty if it is not installed.
+  // The path of libdevice.10.bc; empty if it is not installed.
   std::string libdevice;
 
 #define HOLDFAST_NVVM_SYMBOL(name) decltype(&::name) name = nullptr;
 #include "core/compile/nvvm_symbols.inc"
 };
 
-// Loads libNVVM. UNAVAILABLE: the library is not installed; the message lists
-// the searched places.
+// Opens the library. UNAVAILABLE: it is not installed, or lacks a function; the
+// message lists the searched places.
 absl::StatusOr<std::unique_ptr<const NvvmApi>> LoadNvvm(
     const ToolkitOptions& options);
 

@@ -12,20 +12,22 @@
 
 namespace holdfast::compile {
 
-// Compiles NVVM IR, text or bitcode, to PTX or LTO IR with libNVVM. Several
-// modules become one program; libdevice is added if a module calls it.
-// Thread-safe. Run it in a separate process, like NvrtcCompiler.
+// Compiles NVVM IR, text or bitcode, to PTX or LTO IR with libNVVM. Joins
+// several modules to one program, and adds libdevice if a module calls it.
+// Thread-safe. Compiles clients' code, so use it in a separate process, like
+// NvrtcCompiler.
 class NvvmCompiler {
  public:
   // `api` must outlive the compiler.
   explicit NvvmCompiler(const NvvmApi& api) : api_(api) {}
 
-  // "2.0".
+  // Returns the library's version, "2.0".
   std::string version() const;
 
-  // `options` replace program.options, and `target` replaces program.target.
-  // INVALID_ARGUMENT: an option or the IR is refused (the ErrorDetail has the
-  // whole log). UNAVAILABLE: the IR calls libdevice, which is not installed.
+  // Returns the compiled program. `options` replace program.options, and
+  // `target` replaces program.target. INVALID_ARGUMENT: an option or the IR is
+  // refused (the ErrorDetail has the whole log). UNAVAILABLE: the IR calls
+  // libdevice, which is not installed.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program,
                                      absl::Span<const Option> options,
                                      ObjectFormat target) const;

@@ -15,9 +15,9 @@ namespace holdfast::compile {
 enum class Language { kCudaCpp, kPtx, kNvvmIr };
 enum class ObjectFormat { kPtx, kCubin, kLtoir, kFatbin, kObject, kLibrary };
 
-// "CUDA C++", "PTX", "NVVM IR".
+// Returns "CUDA C++", "PTX" or "NVVM IR".
 absl::string_view LanguageName(Language language);
-// "PTX", "cubin", "LTO IR", "fatbin", "object", "library".
+// Returns "PTX", "cubin", "LTO IR", "fatbin", "object" or "library".
 absl::string_view ObjectFormatName(ObjectFormat format);
 
 // One more module of an NVVM program.
@@ -43,10 +43,10 @@ struct ProgramSource {
 struct LinkInput {
   std::string name;  // for messages
   ObjectFormat format = ObjectFormat::kPtx;
-  absl::string_view bytes;  // borrowed
+  absl::string_view bytes;  // borrowed; must outlive the link
 };
 
-// The input of a link. REQUIRES: the bytes of the inputs outlive the link.
+// The input of a link.
 struct LinkSource {
   std::vector<LinkInput> inputs;
   std::vector<std::string> options;
@@ -54,7 +54,7 @@ struct LinkSource {
   std::string arch;
 };
 
-// The type of a kernel's parameter, as far as PTX tells it.
+// The type of a kernel's parameter, as far as PTX distinguishes types.
 enum class ParameterKind {
   kOther,    // a struct, or unknown
   kInteger,  // or a pointer
@@ -76,7 +76,7 @@ struct ObjectCode {
   std::string backend_version;  // "13.0"
 };
 
-// Removes the terminating zero byte that libraries add to PTX.
+// Returns the text without the terminating zero byte that libraries add to PTX.
 std::string WithoutTerminator(std::string text);
 
 }  // namespace holdfast::compile

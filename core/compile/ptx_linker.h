@@ -9,21 +9,23 @@
 
 namespace holdfast::compile {
 
-// Joins PTX modules into one, as text. An .extern declaration refers to the
-// .visible definition of another module, the first of several .weak definitions
-// counts, and a module's internal names are changed where they collide. Debug
-// information is dropped. No library of the toolkit can do this; devices that
-// run PTX itself need it. Thread-safe.
+// Returns one PTX module that joins the PTX modules `source.inputs`, as text.
+// An .extern declaration refers to the .visible definition of another module.
+// The first of several .weak definitions is used. Internal names of modules are
+// changed where they collide, and debug information is dropped. No library of
+// the toolkit can do this; devices that run PTX itself need it. Thread-safe.
 //
-// The only option is --maxrregcount, which becomes the .maxnreg of each kernel
-// whose text does not limit it, as CU_JIT_MAX_REGISTERS does (kernel_limits.h).
-// INVALID_ARGUMENT: there is another option; an input is not a PTX module; or a
-// symbol is defined twice or nowhere, or is a function in one module and a
-// variable in another (the ErrorDetail's log names each).
+// The only supported option is --maxrregcount. It adds .maxnreg to each kernel
+// whose text does not limit registers, as CU_JIT_MAX_REGISTERS does
+// (core/cuda/kernel_limits.h). INVALID_ARGUMENT: there is another option; an
+// input is not a PTX module; or a symbol is defined twice or nowhere, or is a
+// function in one module and a variable in another (the ErrorDetail's log names
+// each).
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source);
 
-// Returns one PTX module unchanged, for machines without a compiler that could
-// check it: only its outline is checked, as in LinkPtx.
+// Returns one PTX module unchanged, for machines without a compiler. Checks
+// only that `ptx` has the outline of a PTX module. INVALID_ARGUMENT: it has
+// not, or `arch` is not an architecture.
 absl::StatusOr<ObjectCode> KeepPtx(const LinkInput& ptx,
                                    const std::string& arch);
 

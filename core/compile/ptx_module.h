@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits PTX text into its module-level statements, with the name that each
-// declares, and renames symbols. It does not interpret instructions.
+// Splits PTX text into the statements of the module level, finds the name that
+// each statement declares, and renames symbols. Does not interpret
+// instructions.
 #ifndef HOLDFAST_CORE_COMPILE_PTX_MODULE_H_
 #define HOLDFAST_CORE_COMPILE_PTX_MODULE_H_
 
@@ -25,7 +26,7 @@ struct PtxStatement {
   bool entry = false;   // a kernel
   bool shared = false;  // in shared memory
   bool defined = false;
-  absl::string_view name;  // that it declares
+  absl::string_view name;  // the declared name; empty for kOther
   // The text of a function's definition before its body.
   absl::string_view head;
   absl::string_view text;  // the whole statement
@@ -38,19 +39,20 @@ struct PtxModule {
   absl::string_view address_size;
   std::vector<PtxStatement> statements;  // without debug information
 
-  // INVALID_ARGUMENT: the text does not have the outline of a PTX module:
-  // .version and .target, and one variable in each declaration.
+  // Parses the text, which must outlive the module. INVALID_ARGUMENT: the text
+  // lacks .version or .target, a declaration has several variables, or the text
+  // cannot be split into statements.
   static absl::StatusOr<PtxModule> Parse(absl::string_view ptx);
 };
 
 // The new name of each old name.
 using PtxNames = std::map<absl::string_view, std::string>;
 
-// Returns `text` with these names replaced, and without .loc lines.
+// Returns `text` with each name of `names` replaced, and without .loc lines.
 std::string RenamePtx(absl::string_view text, const PtxNames& names);
 
-// Returns the words of `text` (names, opcodes, numbers), to find its
-// references.
+// Returns the words of `text` (names, opcodes, numbers), for finding the
+// symbols to which it refers. They refer to the text.
 std::vector<absl::string_view> PtxWords(absl::string_view text);
 
 }  // namespace holdfast::compile

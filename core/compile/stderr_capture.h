@@ -18,7 +18,7 @@ class StderrCapture {
   StderrCapture(const StderrCapture&) = delete;
   StderrCapture& operator=(const StderrCapture&) = delete;
 
-  // Returns the output so far; at most 64 KiB of it.
+  // Returns the first 64 KiB of the output so far.
   std::string Text() const;
 
  private:

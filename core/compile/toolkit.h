@@ -20,27 +20,31 @@ struct ToolkitOptions {
   std::string cuda_home;
 };
 
-// Opens the first of `files` that exists and that `fill` accepts; it stays
-// open. UNAVAILABLE: there is none; the message begins with `title` ("NVRTC,
-// the CUDA compiler,") and lists the searched places.
+// Opens the first library of the names `files` that dlopen opens and that
+// `fill` accepts. Calls `fill` with the handle of dlopen; an error of `fill`
+// makes the search continue. Opened libraries are never closed. UNAVAILABLE: no
+// library was accepted; the message begins with `title` ("NVRTC, the CUDA
+// compiler,") and lists the searched places.
 absl::Status OpenLibrary(const ToolkitOptions& options, absl::string_view title,
                          const std::vector<std::string>& files,
                          const std::function<absl::Status(void*)>& fill);
 
-// Returns the directories and files that decide which library OpenLibrary
-// opens, without the libraries themselves.
+// Returns the directories that OpenLibrary searches, those of LD_LIBRARY_PATH,
+// and /etc/ld.so.cache. A change in one of them may change which library
+// OpenLibrary opens.
 std::vector<std::string> SearchedPlaces(const ToolkitOptions& options);
 
-// Calls dlsym. UNAVAILABLE: the library lacks the symbol.
+// Sets *symbol to the address of a symbol of `library`, a handle of dlopen.
+// UNAVAILABLE: the library lacks the symbol.
 absl::Status FindSymbol(void* library, const char* name, void** symbol);
 
-// Returns the file that defines a symbol, with links resolved; empty if
-// unknown.
+// Returns the path of the library that contains the address `symbol`, with
+// links resolved; empty if it is unknown.
 std::string FileOf(const void* symbol);
 
-// Returns the folders of the toolkit's headers, and of CCCL's, as real paths.
-// They are searched for beside `library`, and in the toolkit that `options` or
-// $CUDA_HOME name. May be empty.
+// Returns the folders of the toolkit's headers and of CCCL's headers, as real
+// paths. Searches near the library file `library`, and in the toolkit that
+// `options` or $CUDA_HOME name. Returns no folders if it finds none.
 std::vector<std::string> FindHeaders(const ToolkitOptions& options,
                                      const std::string& library);
 

@@ -6,16 +6,17 @@
 
 namespace holdfast::cuda {
 
-// Checks the properties of cuMemCreate for memory of one of `device_count`
-// devices, with or without a file descriptor as its shareable handle.
-// CUDA_ERROR_INVALID_VALUE: the type is not PINNED; the location is no place of
-// memory; a handle type does not exist on Linux. CUDA_ERROR_INVALID_DEVICE:
-// there is no such device. CUDA_ERROR_NOT_SUPPORTED: host memory, or a fabric
-// handle.
+// Checks the properties of cuMemCreate. Returns CUDA_SUCCESS for memory of one
+// of `device_count` devices, with a file descriptor as its shareable handle or
+// without a handle. CUDA_ERROR_INVALID_VALUE: the type is not PINNED, the type
+// of the location is unknown, or a handle type does not exist on Linux.
+// CUDA_ERROR_INVALID_DEVICE: there is no such device. CUDA_ERROR_NOT_SUPPORTED:
+// the location is host memory, or the handle is a fabric handle.
 CUresult CheckAllocationProperties(const CUmemAllocationProp& properties,
                                    int device_count);
 
-// Checks the handle types of memory or of a pool, as above.
+// Checks the shareable handle types of memory or of a pool, a set of
+// CU_MEM_HANDLE_TYPE_... flags, with the errors above.
 CUresult CheckHandleTypes(unsigned types);
 
 }  // namespace holdfast::cuda

@@ -22,16 +22,17 @@ struct ArchiveMember {
 bool IsArchive(absl::string_view bytes);
 
 // Appends the members of the archive, without its table of symbols, to
-// `*members`. Returns false if the archive is damaged, or thin: the members of
-// a thin archive are in other files.
+// `*members`; they refer to `bytes`. Returns false if the archive is damaged or
+// thin: the members of a thin archive are in other files. `*members` may then
+// have a part of the members.
 bool ReadArchive(absl::string_view bytes, std::vector<ArchiveMember>* members);
 
 // Returns true if `bytes` is a 64-bit ELF file for a machine that is not a GPU.
 bool IsHostObject(absl::string_view bytes);
 
-// Returns the contents of the sections with fat binaries. One section may
-// contain several fat binaries in a row. Returns no sections if the object has
-// no device code, or is damaged.
+// Returns the contents of the sections with fat binaries, as parts of `object`.
+// One section may contain several fat binaries in a row. Returns no sections if
+// the object has no device code, or is damaged.
 std::vector<absl::string_view> FatbinSections(absl::string_view object);
 
 }  // namespace holdfast::cuda

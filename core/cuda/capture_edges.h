@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dependencies of streams that are captured into graphs.
+// The dependencies of streams that are captured into graphs. Used by the
+// software driver and by client/cuda, which have different types of nodes and
+// captures.
 #ifndef HOLDFAST_CORE_CUDA_CAPTURE_EDGES_H_
 #define HOLDFAST_CORE_CUDA_CAPTURE_EDGES_H_
 
@@ -13,8 +15,8 @@
 
 namespace holdfast::cuda {
 
-// A node on which the next node of a stream depends. Named by its handle,
-// because the program may destroy the node during the capture.
+// A dependency of the next node of a stream that is captured. Names the node by
+// its handle, because the program may destroy the node during the capture.
 struct CaptureEdge {
   CUgraphNode node = nullptr;
   CUgraphEdgeData data{};
@@ -25,9 +27,10 @@ using CaptureEdges = std::vector<CaptureEdge>;
 // has.
 void MergeEdges(const CaptureEdges& from, CaptureEdges* to);
 
+// Returns true if IsPlain (graph_edges.h) is true for all edges.
 bool AreAllPlain(const CaptureEdges& edges);
 
-// Returns the edges whose nodes are still there, as edges of the driver's own.
+// Returns the edges whose nodes still exist, as the driver's own type of edge.
 template <typename Edge, typename NodeTable>
 std::vector<Edge> FindNodes(const NodeTable& nodes, const CaptureEdges& edges) {
   std::vector<Edge> found;
@@ -38,8 +41,9 @@ std::vector<Edge> FindNodes(const NodeTable& nodes, const CaptureEdges& edges) {
   return found;
 }
 
-// Returns true if all that other streams have captured comes before what
-// `origin`, the stream that began the capture, waits for.
+// Returns true if all streams of the capture have joined: if `origin`, the
+// state of the stream that began the capture, depends on the last nodes of
+// every other stream, directly or through other nodes.
 template <typename Edge, typename NodeTable, typename Capture,
           typename StreamCapture>
 bool AreAllJoined(const NodeTable& nodes, const Capture& capture,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The containers of PTX for a device that runs PTX itself.
+// Reads and writes the containers of PTX, for a device that runs PTX itself.
 #ifndef HOLDFAST_CORE_CUDA_CONTAINER_H_
 #define HOLDFAST_CORE_CUDA_CONTAINER_H_
 
@@ -15,45 +15,52 @@
 
 namespace holdfast::cuda {
 
-// Returns the PTX of an image: PTX text (terminated by zero); a fat binary (the
-// decompressed PTX for the highest architecture up to `arch`, such as 90); or a
-// linked image (all its modules). CUDA_ERROR_NO_BINARY_FOR_GPU: the image is a
-// cubin; *log then names what to compile instead.
-// CUDA_ERROR_INVALID_IMAGE: the image is an ELF file of the host.
+// Sets *modules to the PTX modules of an image. The image is one of:
+// - PTX text, which a zero or `size` ends
+// - a fat binary, of which the result is the decompressed PTX for the highest
+//   architecture up to `arch`, such as 90
+// - a linked image of WriteLinkedImage, of which the result is all its modules.
 //
-// `size` is the limit of the bytes to read; kUnknownSize if it is not known.
+// At most `size` bytes of the image are read; kUnknownSize: the headers of the
+// image are trusted. On failure, *log has the reason.
+// CUDA_ERROR_NO_BINARY_FOR_GPU: the image is a cubin or a fat binary without
+// PTX (*log then says how to compile it), or a damaged fat binary.
+// CUDA_ERROR_INVALID_IMAGE: the image is an ELF file of the host, a damaged
+// linked image, or, if `size` is known, a wrapper that points to a fat binary.
 inline constexpr size_t kUnknownSize = SIZE_MAX;
 CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);
 
-// The most bytes of all parts of a fat binary, decompressed.
+// The maximum of the decompressed bytes of all parts of a fat binary.
 inline constexpr size_t kMaxFatbinBytes = size_t{4} << 30;
 
-// The state in which VisitFatbinParts has found a fat binary.
+// The result of VisitFatbinParts.
 enum class FatbinState {
   kWhole,
-  kDamaged,   // a part cannot be read, or is no part
-  kTooLarge,  // for the limits below
+  kDamaged,   // a header is wrong, or a part cannot be decompressed
+  kTooLarge,  // a part or the whole exceeds a limit
 };
 
-// Calls `visit` with each part of a fat binary, decompressed: PTX, and cubins.
-// Visits no part if one has more than kMaxDecompressed bytes or all together
-// have more than kMaxFatbinBytes, and none after a damaged one.
+// Calls `visit` with each part of a fat binary, decompressed: PTX and cubins.
+// Visits no part if a compressed part has more than kMaxDecompressed bytes, if
+// all parts together have more than kMaxFatbinBytes, or if a header is wrong.
+// Stops before a part that cannot be decompressed. The fat binary is untrusted.
 FatbinState VisitFatbinParts(
     absl::string_view fatbin,
     absl::FunctionRef<void(absl::string_view part)> visit);
 
-// Returns the PTX of a linker's input. The input is an image as above, PTX text
-// without a zero, or a host object. From a host object, takes the PTX of each
-// fat binary. Leaves out the toolkit's device runtime (libcudadevrt), since a
-// device that runs PTX itself has that library's functions for grids.
-// CUDA_ERROR_INVALID_IMAGE: the object has no code for a GPU.
+// Sets *modules to the PTX modules of a linker's input: an image as above, PTX
+// text without a zero, or a host object. From a host object, takes the PTX of
+// each fat binary. Leaves out the toolkit's device runtime (libcudadevrt),
+// since a device that runs PTX itself has that library's functions for grids.
+// Fails as ReadContainer does. CUDA_ERROR_INVALID_IMAGE also: a host object has
+// no code for a GPU.
 CUresult ReadLinkInput(const std::string& input, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);
 
-// Returns the image of cuLinkComplete. For one module it is the PTX with a
-// zero, which programs may store and load with any driver. For several modules
-// it is an image that only the software driver can load.
+// Returns the image of cuLinkComplete. For one module, the image is the PTX and
+// a zero, which programs may store and load with any driver. For several
+// modules, it is a linked image, which only the software driver can load.
 std::string WriteLinkedImage(const std::vector<std::string>& modules);
 
 }  // namespace holdfast::cuda

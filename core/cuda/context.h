@@ -13,14 +13,17 @@
 
 namespace holdfast::cuda {
 
-// A device's primary context, retained (cuDevicePrimaryCtxRetain) until its
-// last owner is destroyed. Every resource holds a shared_ptr to its context, so
-// that owners can be destroyed in any order.
+// A device's primary context, retained (cuDevicePrimaryCtxRetain) as long as
+// this object lives. Every stream, event, module and memory object holds a
+// shared_ptr to its context, so that these objects can be destroyed in any
+// order.
 //
-// Thread-safe. ScopedContext makes a context current where it is used; no
-// function relies on the caller's current context.
+// Thread-safe. Functions that need a current context make it current with
+// ScopedContext; none relies on the caller's current context.
 class Context {
  public:
+  // Retains the primary context of the device. May take long, because the
+  // driver initialises the device. Fails as the driver does.
   static absl::StatusOr<std::shared_ptr<const Context>> RetainPrimary(
       const Device& device);
   ~Context();
@@ -31,15 +34,16 @@ class Context {
   const DriverApi& api() const { return device_.api(); }
   const Device& device() const { return device_; }
   CUcontext handle() const { return handle_; }
-  // Read once, by RetainPrimary.
+  // The device's limits for launches, read once by RetainPrimary.
   const DeviceLimits& limits() const { return limits_; }
 
-  // Numerically lower is more urgent: least >= greatest.
+  // The range of priorities of streams. Lower numbers are more urgent, so least
+  // >= greatest.
   int least_stream_priority() const { return least_priority_; }
   int greatest_stream_priority() const { return greatest_priority_; }
 
-  // Bytes over all processes: cuMemGetInfo. Other processes may change the free
-  // bytes at any time.
+  // The memory of the device, in bytes, over all processes: cuMemGetInfo. Other
+  // processes may change the free bytes at any time.
   struct MemoryInfo {
     uint64_t free = 0;
     uint64_t total = 0;

@@ -16,7 +16,7 @@
 
 namespace holdfast::cuda {
 
-// True if these are flags of cuCtxCreate.
+// Returns true if all bits of `flags` are flags of cuCtxCreate.
 inline bool AreContextFlags(unsigned flags) {
   return (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) == 0;
 }
@@ -29,7 +29,8 @@ inline bool AreContextFlags(unsigned flags) {
 template <typename Context, typename Mutex, typename MutexLock>
 class ContextTable {
  public:
-  // Makes a context of a device. Called with the table's lock.
+  // A function that makes a context of a device. The table calls it with its
+  // lock held.
   using Make = std::function<std::shared_ptr<Context>(
       int ordinal, unsigned flags, CUcontext handle)>;
 
@@ -41,13 +42,13 @@ class ContextTable {
     }
   }
 
-  // Makes a context with a handle of its own, for cuCtxCreate.
+  // Makes a context with a new handle, for cuCtxCreate.
   std::shared_ptr<Context> Create(int ordinal, unsigned flags) {
     MutexLock lock(&mutex_);
     const CUcontext handle = NewHandle(ordinal);
     return contexts_[handle].context = make_(ordinal, flags, handle);
   }
-  // Returns null if the handle is no context, or one that has ended.
+  // Returns the living context with this handle; null if there is none.
   std::shared_ptr<Context> Find(CUcontext handle) const {
     MutexLock lock(&mutex_);
     const auto found = contexts_.find(handle);
@@ -89,8 +90,11 @@ class ContextTable {
                : std::exchange(found->second.context, nullptr);
   }
 
-  // The primary context of a device. Its handle never changes.
-  // `Retain` makes the context if there is none, and counts a user.
+  // The following functions are about the primary context of a device.
+  // REQUIRES: `ordinal` is that of a device.
+  //
+  // Counts a user of the primary context, and makes the context if there is
+  // none. Returns its handle, which never changes.
   CUcontext Retain(int ordinal) {
     MutexLock lock(&mutex_);
     Primary& primary = Of(ordinal);
@@ -102,7 +106,7 @@ class ContextTable {
     return primary.handle;
   }
   // Drops a user. Returns false if there is none. If it was the last user, ends
-  // the context and sets *ended to it.
+  // the context and sets *ended to it; otherwise does not change *ended.
   bool Release(int ordinal, std::shared_ptr<Context>* ended) {
     MutexLock lock(&mutex_);
     Primary& primary = Of(ordinal);
@@ -112,8 +116,8 @@ class ContextTable {
     }
     return true;
   }
-  // Ends the context and returns it; null if there is none. The count of users
-  // does not change.
+  // Ends the context and returns it; null if there is none. Does not change the
+  // number of users.
   std::shared_ptr<Context> Reset(int ordinal) {
     MutexLock lock(&mutex_);
     return std::exchange(contexts_[Of(ordinal).handle].context, nullptr);
@@ -126,7 +130,7 @@ class ContextTable {
     MutexLock lock(&mutex_);
     return Of(ordinal).flags;
   }
-  // Sets the flags of the present context and of later ones.
+  // Sets the flags of the present primary context and of later ones.
   void SetFlags(int ordinal, unsigned flags) {
     MutexLock lock(&mutex_);
     Primary& primary = Of(ordinal);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills in stream order. Addresses are unified addresses of device
-// memory or page-locked host memory. REQUIRES: ranges were checked with
-// CheckRange, and no memory is pageable.
+// Copies and fills in stream order. The functions whose names end with "Async"
+// enqueue the work and return; later calls report errors of the work. Addresses
+// are unified addresses of device memory or page-locked host memory. REQUIRES:
+// the ranges were checked with CheckRange, and no memory is pageable.
 #ifndef HOLDFAST_CORE_CUDA_COPY_H_
 #define HOLDFAST_CORE_CUDA_COPY_H_
 
@@ -18,18 +19,19 @@
 
 namespace holdfast::cuda {
 
-// OUT_OF_RANGE: [offset, offset + size) is not within `limit` bytes. The check
-// does not overflow. `what` names the object in the message: "buffer
-// 0x3000...".
+// Checks that [offset, offset + size) lies within `limit` bytes; the check does
+// not overflow. OUT_OF_RANGE: it does not. `what` names the object in the
+// message: "buffer 0x3000...".
 absl::Status CheckRange(absl::string_view what, uint64_t offset, uint64_t size,
                         uint64_t limit);
 
-// cuMemcpyAsync. The ranges must not overlap. A size of 0 does nothing.
+// Copies `size` bytes: cuMemcpyAsync. The ranges must not overlap. Does nothing
+// if `size` is 0.
 absl::Status CopyAsync(const Stream& stream, CUdeviceptr destination,
                        CUdeviceptr source, uint64_t size);
 
-// cuMemcpyPeerAsync: the same, between memory of two contexts. UNIMPLEMENTED:
-// the driver has no cuMemcpyPeerAsync.
+// Copies between memory of two contexts: cuMemcpyPeerAsync. Otherwise does the
+// same as CopyAsync. UNIMPLEMENTED: the driver has no cuMemcpyPeerAsync.
 absl::Status CopyPeerAsync(const Stream& stream, CUdeviceptr destination,
                            const Context& destination_context,
                            CUdeviceptr source, const Context& source_context,
@@ -58,13 +60,15 @@ class CopyList {
 absl::Status CopyAllAsync(const Stream& stream, CopyList& list);
 
 // Makes the checks of FillAsync. Needs no device, so that a command can be
-// refused before it is enqueued.
+// refused before it is enqueued. INVALID_ARGUMENT: `pattern_bytes` is not 1, 2
+// or 4; `pattern` does not fit into `pattern_bytes`; or `size` or `destination`
+// is not a multiple of `pattern_bytes`.
 absl::Status CheckPattern(CUdeviceptr destination, uint32_t pattern,
                           uint32_t pattern_bytes, uint64_t size);
 
-// cuMemsetD8Async, D16, D32: `size` bytes of a pattern of `pattern_bytes` (1,
-// 2 or 4) low bytes of `pattern`. INVALID_ARGUMENT: another width; a pattern
-// that does not fit into it; `size` or the address not a multiple of it.
+// Fills `size` bytes with copies of the `pattern_bytes` low bytes of `pattern`:
+// cuMemsetD8Async, D16, D32. Fails as CheckPattern does. Does nothing if `size`
+// is 0.
 absl::Status FillAsync(const Stream& stream, CUdeviceptr destination,
                        uint32_t pattern, uint32_t pattern_bytes, uint64_t size);
 

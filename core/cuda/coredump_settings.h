@@ -9,24 +9,24 @@
 
 namespace holdfast::cuda {
 
-// The attributes of core dumps: of the process
-// (cuCoredumpSetAttributeGlobal), or of one context (cuCoredumpSetAttribute). A
-// driver that writes no dumps keeps the attributes, so that a program that sets
-// them runs, and refuses to switch dumps on. The class is a plain value.
+// The attributes of core dumps of the process (cuCoredumpSetAttributeGlobal) or
+// of one context (cuCoredumpSetAttribute). For drivers that write no dumps:
+// they keep the attributes, so that programs that set them run, and refuse to
+// switch dumps on. The class is a plain value.
 class CoredumpSettings {
  public:
-  // CUDA_ERROR_INVALID_VALUE: there is no such attribute, a pointer is null,
-  // `*size` is not the size of the value, or a text has more than kMaxText
-  // bytes.
-  // CUDA_ERROR_NOT_SUPPORTED: the value switches dumps on.
+  // Sets an attribute. CUDA_ERROR_INVALID_VALUE: there is no such attribute, a
+  // pointer is null, `*size` is not the size of the value, or a text has more
+  // than kMaxText bytes. CUDA_ERROR_NOT_SUPPORTED: the value switches dumps on.
   CUresult Set(CUcoredumpSettings attribute, const void* value,
                const size_t* size);
-  // Writes the value, or `*size` if `value` is null. CUDA_ERROR_INVALID_VALUE:
+  // Writes the value of an attribute to `value`. If `value` is null, sets
+  // `*size` to the bytes that the value may have. CUDA_ERROR_INVALID_VALUE:
   // there is no such attribute, `size` is null, `*size` is not the size of the
   // value, or a text and the zero behind it have more than `*size` bytes.
   CUresult Get(CUcoredumpSettings attribute, void* value, size_t* size) const;
 
-  // False for an attribute that only the process has.
+  // Returns false for an attribute that only the process has.
   static bool IsOfContext(CUcoredumpSettings attribute);
 
   static constexpr size_t kMaxText = 1023;

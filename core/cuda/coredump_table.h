@@ -17,21 +17,25 @@ namespace holdfast::cuda {
 template <typename Mutex, typename MutexLock>
 class CoredumpTable {
  public:
-  // body(CoredumpSettings&) with the settings of the process.
+  // Calls body(CoredumpSettings&) with the settings of the process, and returns
+  // its result. All calls of `body` hold the table's lock.
   template <typename Body>
   CUresult WithProcess(Body body) {
     MutexLock lock(&mutex_);
     return body(process_);
   }
 
-  // body(CoredumpSettings&) with the context's own settings.
+  // Calls body(CoredumpSettings&) with the context's own settings, and returns
+  // its result. The first call for a context copies the settings of the
+  // process.
   template <typename Body>
   CUresult WithContext(uint64_t context_id, Body body) {
     MutexLock lock(&mutex_);
     return body(contexts_.try_emplace(context_id, process_).first->second);
   }
 
-  // body(const CoredumpSettings&) with the settings that the context has.
+  // Calls body(const CoredumpSettings&) with the context's own settings, or
+  // with those of the process if it has none. Returns the result of `body`.
   template <typename Body>
   CUresult Find(uint64_t context_id, Body body) {
     MutexLock lock(&mutex_);
@@ -39,7 +43,7 @@ class CoredumpTable {
     return body(found == contexts_.end() ? process_ : found->second);
   }
 
-  // For a context that has ended.
+  // Removes the settings of a context that has ended.
   void Remove(uint64_t context_id) {
     MutexLock lock(&mutex_);
     contexts_.erase(context_id);

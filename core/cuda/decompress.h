@@ -9,12 +9,14 @@
 
 namespace holdfast::cuda {
 
-// The most bytes that a damaged header can make the process allocate. More than
-// any PTX has.
+// The maximum of the bytes that a part of a fat binary may have when it is
+// decompressed, so that a damaged header cannot make the process allocate more.
+// No PTX has as many bytes.
 inline constexpr size_t kMaxDecompressed = size_t{256} << 20;
 
-// Both accept any bytes. They return false if the content does not have exactly
-// `size` bytes, at most kMaxDecompressed.
+// Set *content to the decompressed bytes of an LZ4 block or a Zstandard frame.
+// The input is untrusted. Return false if it is damaged, if the content does
+// not have exactly `size` bytes, or if `size` is more than kMaxDecompressed.
 bool DecompressLz4(absl::string_view block, size_t size, std::string* content);
 bool DecompressZstd(absl::string_view frame, size_t size, std::string* content);
 

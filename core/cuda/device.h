@@ -14,9 +14,9 @@
 
 namespace holdfast::cuda {
 
-// The properties of a device that do not change while the driver is loaded.
+// The properties of a device. They do not change while the driver is loaded.
 struct DeviceDescription {
-  // Counts from 0, as the driver does.
+  // The driver's number of the device, from 0.
   int ordinal = 0;
   std::string name;
   std::array<uint8_t, 16> uuid{};
@@ -30,14 +30,14 @@ struct DeviceDescription {
   std::vector<std::pair<std::string, int>> attributes;
 };
 
-// The limits that launches are checked against; read once for each context. 0
-// where the driver gives no positive value.
+// The limits of a device for launches. Each is 0 if the driver reports no
+// positive value.
 struct DeviceLimits {
   // Blocks of a grid, by dimension.
   std::array<uint32_t, 3> max_grid{};
   // Threads of a block, by dimension.
   std::array<uint32_t, 3> max_block{};
-  // Over all dimensions together.
+  // Threads of a block, over all dimensions.
   uint32_t max_threads_per_block = 0;
   uint32_t shared_bytes_per_block = 0;        // without opting in
   uint32_t shared_bytes_per_block_optin = 0;  // the real limit
@@ -46,39 +46,42 @@ struct DeviceLimits {
   bool cluster_launch = false;
 };
 
-// A device of the driver: cuDeviceGet. A small value; needs no context and
-// owns nothing. Thread-safe. The DriverApi must outlive it.
+// A device of the driver: cuDeviceGet. A small value, which needs no context
+// and owns nothing. Thread-safe. The DriverApi must outlive it.
 class Device {
  public:
-  // NOT_FOUND: no such ordinal; the message says how many there are. Costs two
-  // calls of the driver; there is nothing to release.
+  // Returns the device with this number, from 0. NOT_FOUND: there is no such
+  // device; the message has the number of devices. Costs two calls of the
+  // driver.
   static absl::StatusOr<Device> Get(const DriverApi& api, int64_t ordinal);
 
-  // The driver that it is a device of.
+  // The driver of the device.
   const DriverApi& api() const { return *api_; }
   int ordinal() const { return ordinal_; }
   // The driver's own number, which need not be the ordinal.
   CUdevice handle() const { return handle_; }
 
-  // cuDeviceGetAttribute. Asks the driver at each call; values do not change
-  // while the driver is loaded.
+  // Returns the value of an attribute: cuDeviceGetAttribute. Calls the driver
+  // each time, although values do not change while the driver is loaded.
   absl::StatusOr<int> Attribute(CUdevice_attribute attribute) const;
 
-  // cuDeviceCanAccessPeer: returns true if kernels here can use memory of
-  // `peer`. UNIMPLEMENTED: the driver lacks the function.
+  // Returns true if kernels of this device can use memory of `peer`:
+  // cuDeviceCanAccessPeer. UNIMPLEMENTED: the driver lacks the function.
   absl::StatusOr<bool> CanAccessPeer(const Device& peer) const;
-  // cuDeviceGetP2PAttribute. REQUIRES: another device. UNIMPLEMENTED: the
-  // driver lacks the function.
+  // Returns an attribute of the connection to `peer`: cuDeviceGetP2PAttribute.
+  // REQUIRES: `peer` is another device. UNIMPLEMENTED: the driver lacks the
+  // function.
   absl::StatusOr<int> PeerAttribute(CUdevice_P2PAttribute attribute,
                                     const Device& peer) const;
 
-  // Bytes of memory, used or free; see Context::GetMemoryInfo for the free
-  // ones.
+  // Returns the bytes of the device's memory, used and free.
+  // Context::GetMemoryInfo returns the free bytes.
   absl::StatusOr<uint64_t> TotalMemory() const;
-  // Reads nine attributes; contexts keep the result.
+  // Returns the limits. Calls the driver for each of them, so contexts keep the
+  // result.
   absl::StatusOr<DeviceLimits> Limits() const;
-  // Reads every attribute that there is, so call it once. Attributes that the
-  // driver does not know are left out.
+  // Returns all properties. Calls the driver for every attribute that exists,
+  // so call it once. Leaves out attributes that the driver does not know.
   absl::StatusOr<DeviceDescription> Describe() const;
 
  private:

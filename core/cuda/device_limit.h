@@ -11,10 +11,10 @@
 
 namespace holdfast::cuda {
 
-// Read or set a limit of a context, such as the bytes of each thread's stack,
-// of the buffer of printf and of the heap of malloc in kernels: cuCtxGetLimit
-// and cuCtxSetLimit. Fail as the driver does. UNIMPLEMENTED: the driver has no
-// such function.
+// Return or set a limit of a context: cuCtxGetLimit and cuCtxSetLimit. Limits
+// are for instance the bytes of each thread's stack, of the buffer of printf,
+// and of the heap of malloc in kernels. Fail as the driver does. UNIMPLEMENTED:
+// the driver lacks the function.
 absl::StatusOr<uint64_t> GetLimit(const Context& context, CUlimit limit);
 absl::Status SetLimit(const Context& context, CUlimit limit, uint64_t value);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CUDA driver as a struct of typed function pointers: the one seam between
-// Holdfast and a GPU. Both libcuda and the software driver can fill the struct,
-// and tests replace single pointers. There is no global DriverApi: callers of
-// the driver get a `const DriverApi&`.
+// The CUDA driver as a struct of typed function pointers. Holdfast calls the
+// driver only through this struct. It can be filled from libcuda and from the
+// software driver, and tests replace single pointers. There is no global
+// DriverApi: code that calls the driver gets a `const DriverApi&`.
 //
 //   api.cuStreamSynchronize(stream)
 //
@@ -22,28 +22,29 @@
 
 namespace holdfast::cuda {
 
-// Plain data: copying it copies the pointers. Immutable once resolved, and
-// then thread-safe.
+// The table of the driver's functions. A copy has the same pointers. Immutable
+// once resolved, and then thread-safe.
 struct DriverApi {
-  // 1000 * major + 10 * minor, as cuDriverGetVersion reports it.
+  // The result of cuDriverGetVersion: 1000 * major + 10 * minor.
   int version = 0;
 
 #define HOLDFAST_DRIVER_REQUIRED(name, since) decltype(&::name) name = nullptr;
 #define HOLDFAST_DRIVER_OPTIONAL(name, since) decltype(&::name) name = nullptr;
 #include "core/cuda/driver_symbols.inc"
 
-  // Functions of the software driver in memcheck mode, null in other drivers
-  // and modes. A program that cuts buffers out of an allocation calls
-  // add_buffer for each buffer, and remove_buffer at the buffer's end; a kernel
-  // that accesses memory of the allocation outside of a buffer then faults.
-  // remove_buffer has the type CUhostFn, so that a stream can call it.
+  // Functions of the software driver in memcheck mode, in which it checks the
+  // accesses of kernels byte by byte; null in other drivers and modes. A
+  // program that cuts buffers out of an allocation calls add_buffer for each
+  // buffer, and remove_buffer at the buffer's end; a kernel that accesses
+  // memory of the allocation outside of a buffer then faults. remove_buffer has
+  // the type CUhostFn, so that a stream can call it.
   void (*add_buffer)(CUdeviceptr address, size_t size) = nullptr;
   void (*remove_buffer)(void* address) = nullptr;
 
-  // Fills the table by the driver's cuGetProcAddress, which the caller finds
-  // with dlsym. Optional calls that the driver lacks are null. UNIMPLEMENTED:
-  // required calls are missing; the message names all of them and the driver
-  // version that has them.
+  // Returns the table, filled by the driver's cuGetProcAddress, which the
+  // caller finds with dlsym. Optional functions that the driver lacks are null.
+  // UNIMPLEMENTED: required functions are missing; the message names all of
+  // them and the driver version that has them.
   static absl::StatusOr<DriverApi> Resolve(
       decltype(&::cuGetProcAddress) get_proc_address);
 };

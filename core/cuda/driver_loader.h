@@ -25,7 +25,8 @@ enum class DriverChoice {
 absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text);
 
 struct DriverOptions {
-  // The driver to load. An explicit choice never falls back to the other.
+  // The driver to load. kCuda and kSoftware never fall back to the other
+  // driver.
   DriverChoice choice = DriverChoice::kAuto;
 
   // The software driver's file. Empty: $HOLDFAST_SOFTWARE_DRIVER, else
@@ -33,7 +34,7 @@ struct DriverOptions {
   // ../core/software.
   std::string software_driver_path;
 
-  // The name to open libcuda by; tests change it.
+  // The file name of libcuda; tests change it.
   std::string cuda_library = "libcuda.so.1";
 };
 
@@ -42,28 +43,30 @@ struct DriverOptions {
 std::string FindSoftwareDriver(const DriverOptions& options);
 
 // An opened driver on which cuInit has succeeded. The library stays open until
-// the process ends: drivers leave threads behind that cannot be unloaded.
+// the process ends, because drivers start threads that never end.
 struct Driver {
-  // Every driver function in use; optional ones may be null.
+  // The driver's functions; optional functions may be null.
   DriverApi api;
   // True for Holdfast's software driver, whose devices are the CPU.
   bool software = false;
-  // The library's file, as the loader found it.
+  // The path of the library, as the dynamic loader found it.
   std::string path;
   // At least 1.
   int device_count = 0;
-  // Sets the store for machine code that the software driver generates. Null
-  // for any other driver.
+  // Sets the store for machine code that the software driver generates, and
+  // copies *store. REQUIRES: called once, before the first launch. Null for any
+  // other driver.
   void (*set_code_store)(const CodeStore* store) = nullptr;
   // True if the software driver has reserved the range of arenas
-  // (core/base/arena_range.h), for this program to map over.
+  // (core/base/arena_range.h). The program then maps arenas over the
+  // reservation.
   bool has_arena_range = false;
 };
 
-// Loads and initializes a driver: libcuda first, unless the software driver was
-// chosen. Expensive; call it once in a process. The result's address is stable:
-// objects made with `api` refer to it, and it must outlive them. UNAVAILABLE:
-// no driver, or none with a device; the message lists each attempt with its
+// Loads and initialises a driver, libcuda or the software driver, as
+// `options.choice` says. May take long; call it once in a process. The result
+// must outlive all objects that are made with its `api`. UNAVAILABLE: no driver
+// was found, or none that has a device; the message lists each attempt with its
 // error.
 absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(
     const DriverOptions& options);

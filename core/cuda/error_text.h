@@ -13,7 +13,8 @@ const char* FindErrorName(CUresult result);
 // Returns a short description; null if the number is not a CUresult.
 const char* FindErrorText(CUresult result);
 
-// As FindErrorName, but never null.
+// Returns the name as FindErrorName does; "CUDA_ERROR_UNKNOWN" if the number is
+// not a CUresult. Never null.
 const char* ErrorName(CUresult result);
 
 }  // namespace holdfast::cuda

@@ -15,22 +15,24 @@ namespace holdfast::cuda {
 class Stream;
 
 struct EventOptions {
-  // Records the time, for ElapsedMilliseconds; costs a little at each record.
+  // Each record stores the time, for ElapsedMilliseconds. This slows records a
+  // little.
   bool timing = false;
-  // Synchronize sleeps rather than spins.
+  // Synchronize sleeps instead of polling.
   bool blocking_sync = false;
 };
 
 // A point in a stream's work: cuEventCreate. Thread-safe.
 //
-// Holds its context. Each record moves the event to the present end of the
-// stream. A wait refers to the last record before it.
+// Keeps its context alive. Each record moves the event to the present end of a
+// stream. A wait refers to the last record before the wait.
 class Event {
  public:
+  // Makes an event that is not recorded. Fails as the driver does.
   static absl::StatusOr<std::unique_ptr<Event>> Create(
       std::shared_ptr<const Context> context, const EventOptions& options);
-  // May be called before the event has completed; the driver keeps it until
-  // then.
+  // May run before the event has completed: the driver then keeps the event
+  // until it completes.
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -49,12 +51,13 @@ class Event {
   // Notes that a launched graph records the event.
   void SetRecorded() { recorded_ = true; }
 
-  // cuEventQuery: returns true if the marked work is done, or the event was
-  // never recorded. May return an error of the device's earlier work, as any
-  // call.
+  // Returns true if the marked work is done, or if the event was never
+  // recorded: cuEventQuery. May return an error of the device's earlier work.
+  // Does not block.
   absl::StatusOr<bool> Query() const;
 
-  // cuEventSynchronize: blocks until Query would return true.
+  // Blocks until Query would return true: cuEventSynchronize. Fails as Query
+  // does.
   absl::Status Synchronize() const;
 
  private:
@@ -68,8 +71,9 @@ class Event {
   std::atomic<bool> recorded_{false};
 };
 
-// cuEventElapsedTime, with a resolution of about 0.5 us. FAILED_PRECONDITION:
-// one event has no timing or was never recorded. UNAVAILABLE: one event has not
+// Returns the milliseconds from the record of `start` to the record of `end`,
+// with a resolution of about 0.5 us: cuEventElapsedTime. FAILED_PRECONDITION:
+// an event has no timing or was never recorded. UNAVAILABLE: an event has not
 // completed yet.
 absl::StatusOr<float> ElapsedMilliseconds(const Event& start, const Event& end);
 

@@ -3,7 +3,8 @@
 // Declares the old versions of functions that CUDA later changed. Programs may
 // look these symbols up with dlsym. cuda.h maps each unversioned name to its
 // latest version; this header removes those macros, so that the name means the
-// first version, as in libcuda.so.1. graph_versions.h has functions of graphs.
+// first version, as in libcuda.so.1. graph_versions.h does the same for
+// functions of graphs.
 #ifndef HOLDFAST_CORE_CUDA_FIRST_FORMS_H_
 #define HOLDFAST_CORE_CUDA_FIRST_FORMS_H_
 
@@ -57,7 +58,8 @@ CUresult cuEventDestroy(CUevent event);
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
 CUresult cuStreamDestroy(CUstream stream);
 
-// CUDA_ERROR_NOT_FOUND: there is no such function.
+// The first version has no argument for the result of the query. It returns
+// CUDA_ERROR_NOT_FOUND if there is no such function.
 CUresult cuGetProcAddress(const char* name, void** function, int version,
                           cuuint64_t flags);
 
@@ -71,7 +73,8 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data,
 CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path,
                        unsigned count, CUjit_option* options, void** values);
 
-// The place is a device; CU_DEVICE_CPU is the host.
+// The first versions take a device instead of a CUmemLocation; CU_DEVICE_CPU is
+// the host.
 CUresult cuMemAdvise(CUdeviceptr pointer, size_t size, CUmem_advise advice,
                      CUdevice device);
 CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUdevice device,
@@ -79,7 +82,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUdevice device,
 CUresult cuMemAllocHost(void** pointer, unsigned size);
 CUresult cuMemHostRegister(void* pointer, size_t size, unsigned flags);
 
-// `failed` receives the index of an invalid copy.
+// The first versions set *failed to the index of an invalid copy.
 CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
                             size_t count, CUmemcpyAttributes* attributes,
                             size_t* attribute_indices, size_t attribute_count,

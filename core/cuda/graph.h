@@ -29,14 +29,17 @@
 
 namespace holdfast::cuda {
 
-// A graph's definition: cuGraphCreate. Nodes name kernels, memory and events,
-// which must outlive the graph and its instances. Not thread-safe, like CUDA's
-// graphs.
+// A graph's definition: cuGraphCreate. Nodes refer to kernels, memory and
+// events, which must outlive the graph and its instances. Not thread-safe, like
+// CUDA's graphs. All functions of both classes return UNIMPLEMENTED if the
+// driver lacks the function that they need, and otherwise fail as the driver
+// does.
 class Graph {
  public:
+  // Makes an empty graph.
   static absl::StatusOr<std::unique_ptr<Graph>> Create(
       std::shared_ptr<const Context> context);
-  // Destroys also child graphs and branches.
+  // Destroys the graph, its child graphs and the branches of conditional nodes.
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -44,22 +47,27 @@ class Graph {
   CUgraph handle() const { return handle_; }
   const Context& context() const { return *context_; }
 
-  // Adds a node to `body`, which is handle() or a result of ChildOf or
-  // BranchesOf: cuGraphAddNode, cuGraphKernelNodeSetAttribute.
+  // Adds a node to `body`, and returns its handle, which is valid as long as
+  // this graph: cuGraphAddNode, cuGraphKernelNodeSetAttribute. `body` is
+  // handle() or a result of ChildOf or BranchesOf. `after` has the nodes of
+  // `body` on which the node depends. The driver may write results into `node`,
+  // for BranchesOf.
   absl::StatusOr<CUgraphNode> Add(CUgraph body,
                                   absl::Span<const CUgraphNode> after,
                                   GraphNode& node);
 
-  // Returns the graph in a child node, to which nodes can be added. It ends
-  // with this graph.
+  // Returns the graph of a child node, to which nodes can be added. The result
+  // is valid as long as this graph.
   absl::StatusOr<CUgraph> ChildOf(CUgraphNode node) const;
-  // Returns the graphs of a conditional node after Add. They end with this
-  // graph.
+  // Returns the body graphs of a conditional node, to which nodes can be added.
+  // REQUIRES: Add has added `node`. The span and its handles are valid as long
+  // as the graph to which `node` was added.
   static absl::Span<const CUgraph> BranchesOf(const GraphNode& node);
 
-  // Makes a condition, which kernels of `context` set and a conditional node in
-  // `body` or below tests: cuGraphConditionalHandleCreate. If `value` is given,
-  // each launch sets it first.
+  // Makes a condition: a number that kernels of `context` set, and that a
+  // conditional node in `body` or in a graph within it tests. If `value` is
+  // given, each launch begins by setting the condition to it.
+  // cuGraphConditionalHandleCreate.
   absl::StatusOr<CUgraphConditionalHandle> CreateCondition(
       CUgraph body, const Context& context, std::optional<uint32_t> value);
 
@@ -71,33 +79,41 @@ class Graph {
   const CUgraph handle_;
 };
 
-// "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED"
+// Returns the name of the constant, such as
+// "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED".
 const char* UpdateResultName(CUgraphExecUpdateResult result);
 
-// An executable graph. Its launches run one after the other. Not thread-safe.
-// The destructor does not wait, and unfinished launches still complete.
+// An instantiated graph: cuGraphInstantiate. Its launches run one after the
+// other. Not thread-safe. The destructor does not wait, and unfinished launches
+// still complete.
 class GraphExec {
  public:
-  // `flags` are CUDA_GRAPH_INSTANTIATE_FLAG_*. `failed`, not null, gets the
-  // node that cannot be instantiated, if the driver reports it.
+  // Instantiates a graph, and keeps it alive. `flags` are
+  // CUDA_GRAPH_INSTANTIATE_FLAG_*. On failure, sets *failed to the node that
+  // cannot be instantiated; null if the driver does not report it.
   static absl::StatusOr<std::unique_ptr<GraphExec>> Create(
       std::shared_ptr<const Graph> graph, uint64_t flags, CUgraphNode* failed);
   ~GraphExec();
   GraphExec(const GraphExec&) = delete;
   GraphExec& operator=(const GraphExec&) = delete;
 
+  // Enqueues the upload of the graph to the device, so that its first launch
+  // need not do that: cuGraphUpload.
   absl::Status Upload(const Stream& stream);
+  // Enqueues a launch: cuGraphLaunch. Later calls return errors of the work.
   absl::Status Launch(const Stream& stream);
 
-  // Change a node for later launches: cuGraphExecNodeSetParams,
-  // cuGraphNodeSetEnabled. `node` belongs to the instantiated graph.
+  // Change the parameters of a node, or enable or disable it, for later
+  // launches: cuGraphExecNodeSetParams, cuGraphNodeSetEnabled. `node` is a node
+  // of the graph that Create instantiated.
   absl::Status SetNode(CUgraphNode node, const GraphNode& parameters);
   absl::Status SetEnabled(CUgraphNode node, bool enabled);
 
-  // cuGraphExecUpdate: takes over all parameters of a graph with the same
-  // topology, for later launches. FAILED_PRECONDITION: that is not possible,
-  // and nothing has changed; ErrorDetail.graph_update_result has the reason,
-  // and `failed` gets the node of `graph`, if there is one.
+  // Copies the parameters of all nodes of `graph`, which has the same topology,
+  // for later launches: cuGraphExecUpdate. FAILED_PRECONDITION: the driver
+  // refused the update, and nothing has changed.
+  // ErrorDetail.graph_update_result then has the reason, and *failed is the
+  // node of `graph` that caused it; null if the driver reports none.
   absl::Status Update(const Graph& graph, CUgraphNode* failed);
 
  private:

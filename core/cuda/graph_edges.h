@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes and edges of graphs in the arguments of calls, for a driver whose edges
-// are `Edge`: the node at the far end, and the edge's data.
+// Reads and returns the nodes and edges of graphs in the arguments of CUDA
+// calls. `Edge` is the driver's type of edge: the node at its other end, and
+// its data.
 #ifndef HOLDFAST_CORE_CUDA_GRAPH_EDGES_H_
 #define HOLDFAST_CORE_CUDA_GRAPH_EDGES_H_
 
@@ -14,12 +15,12 @@
 
 namespace holdfast::cuda {
 
-// True for the data of an edge that is a full dependency.
+// Returns true if the edge is a full dependency, without ports or a type.
 bool IsPlain(const CUgraphEdgeData& data);
 
-// Appends edges to the nodes that a program names. `data` null: all edges are
-// plain. Returns false if a handle is no node of the table, or `handles` is
-// null and `count` is not 0.
+// Appends to *edges an edge for each of the `count` nodes `handles`, with the
+// data `data`; null: all edges are plain. Returns false if a handle is no node
+// of the table, or if `handles` is null and `count` is not 0.
 template <typename NodeTable, typename Edge>
 bool FindEdges(const NodeTable& nodes, const CUgraphNode* handles,
                const CUgraphEdgeData* data, size_t count,
@@ -34,8 +35,9 @@ bool FindEdges(const NodeTable& nodes, const CUgraphNode* handles,
   return true;
 }
 
-// Gives the program a list as CUDA does: as many as fit, and zeros behind them.
-// A null `place` gets none.
+// Copies a list to the program's array `place`, which has `room` elements, as
+// CUDA does: copies as many values as fit, and sets the remaining elements to
+// zero. Does nothing if `place` is null.
 template <typename Value>
 void Deliver(const std::vector<Value>& values, Value* place, size_t room) {
   if (place == nullptr) return;
@@ -44,13 +46,17 @@ void Deliver(const std::vector<Value>& values, Value* place, size_t room) {
   std::fill(place + count, place + room, Value{});
 }
 
-// The same for nodes. `*count` is the room, and becomes the number of nodes
-// that were given, or that there are if `place` is null.
+// Copies nodes to the program's array `place`, as Deliver does. `*count` is the
+// number of elements of the array; sets it to the number of copied nodes, or to
+// the number of all nodes if `place` is null. CUDA_ERROR_INVALID_VALUE: `count`
+// is null.
 CUresult DeliverNodes(const std::vector<CUgraphNode>& nodes, CUgraphNode* place,
                       size_t* count);
 
-// The same for the far ends of edges, with their data. CUDA_ERROR_LOSSY_QUERY:
-// there is no place for data that are not plain.
+// Copies the nodes at the other ends of edges to `nodes`, and the edges' data
+// to `data`, as DeliverNodes does. CUDA_ERROR_INVALID_VALUE: `count` is null,
+// or only `nodes` is null. CUDA_ERROR_LOSSY_QUERY: `data` is null, and an edge
+// is not plain.
 template <typename Edge>
 CUresult DeliverEdges(const std::vector<Edge>& edges, CUgraphNode* nodes,
                       CUgraphEdgeData* data, size_t* count) {

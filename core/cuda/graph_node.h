@@ -63,33 +63,37 @@ class GraphNode {
   static GraphNode WaitValue(const Context& context, CUdeviceptr address,
                              uint64_t value);
 
-  // Writes values and waits for values, in this order, as BatchValuesAsync
-  // does.
+  // Does the writes and waits of `operations` in their order, as
+  // BatchValuesAsync does. Copies `operations`.
   static GraphNode BatchValues(
       const Context& context,
       absl::Span<const CUstreamBatchMemOpParams> operations);
 
-  // A clone of `graph`. Graph::ChildOf returns it.
+  // Runs a clone of `graph`, which Graph::ChildOf returns after the node was
+  // added.
   static GraphNode Child(CUgraph graph);
 
-  // Runs branches by the value of `condition`; see Graph::BranchesOf. IF has
-  // one or two branches, WHILE has one.
+  // Runs a branch, or repeats it, depending on the value of `condition`.
+  // `branches` is 1 or 2 for IF, and 1 for WHILE. Graph::BranchesOf returns the
+  // branches.
   static GraphNode Conditional(const Context& context,
                                CUgraphConditionalHandle condition,
                                CUgraphConditionalNodeType type,
                                unsigned branches);
 
-  // Fixed when the node is made.
+  // The type of the node, which never changes.
   CUgraphNodeType type() const { return params_.type; }
 
-  // Returns true if the driver would make the same node of both, so that an
-  // update of a graph can skip it. May return false for equal nodes. Compares
-  // pointers by value, and a kernel's arguments by their bytes.
+  // Returns true if both nodes have the same parameters, so that an update of a
+  // graph can skip the node. May return false for nodes that do the same.
+  // Compares pointers by value, and a kernel's arguments by their bytes.
   bool IsSameAs(const GraphNode& other) const;
-  // Compares attributes() by their bytes; unused bytes are 0.
+  // Returns true if attributes() of both nodes are equal. Compares bytes;
+  // unused bytes are 0.
   bool SameAttributes(const GraphNode& other) const;
 
-  // The driver's parameters; the driver writes results into them.
+  // The parameters for the driver, which writes results into them. They refer
+  // to this object, and are valid as long as it.
   CUgraphNodeParams& params() { return params_; }
   const CUgraphNodeParams& params() const { return params_; }
 

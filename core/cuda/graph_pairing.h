@@ -11,16 +11,14 @@
 
 namespace holdfast::cuda {
 
-// A node of an instantiated graph, and the node with its new work.
+// A node of an instantiated graph, and the node of another graph that has its
+// new work.
 template <typename Node>
 using NodePair = std::pair<Node*, const Node*>;
 
-// Pairs the nodes of two graphs and of their inner graphs, by CUDA's rule: the
-// nodes without dependents in the order in which they were added, then
-// dependencies in the order of their edges.
-//
-// `Check`, called with the work of two nodes of the same type, returns
-// CU_GRAPH_EXEC_UPDATE_SUCCESS or the reason against the change. Not
+// Implements PairNodes. Pairs the nodes of two graphs and of their inner graphs
+// by CUDA's rule: first the nodes without dependents, in the order in which
+// they were added; then dependencies, in the order of their edges. Not
 // thread-safe.
 template <typename Graph, typename Node, typename Check>
 class GraphPairing {
@@ -67,7 +65,9 @@ class GraphPairing {
     return Differ(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, from);
   }
 
-  // `dependent` has the edge that led to the nodes; null: none did.
+  // Makes a pair of the two nodes, if they have none yet. Returns false if they
+  // cannot be a pair. `dependent` is the node whose edge led to them; null if
+  // they have no dependents.
   bool Join(Node* node, const Node* update, const Node* dependent) {
     const auto known = partners_.find(node);
     const auto taken = partners_.find(update);
@@ -110,14 +110,18 @@ class GraphPairing {
   const Check& check_;
   std::vector<NodePair<Node>>* const pairs_;
   CUgraphExecUpdateResultInfo* const info_;
-  // Both ways: of nodes of the one graph and of the other.
+  // The partner of each paired node of both graphs.
   std::unordered_map<const Node*, const Node*> partners_;
-  std::vector<NodePair<Node>> open_;  // whose dependencies are not paired yet
+  // The pairs whose dependencies are not paired yet.
+  std::vector<NodePair<Node>> open_;
 };
 
 // Appends the pairs of the nodes of two graphs to *pairs. Returns false, with
 // the reason and the nodes in *info, if the graphs differ in more than the work
-// of their nodes, or `check` refuses a change.
+// of their nodes, or if `check` refuses a change. `check` is called with the
+// work of two nodes of the same type. It returns CU_GRAPH_EXEC_UPDATE_SUCCESS,
+// or the reason why the work of the first node cannot change to that of the
+// second.
 template <typename Graph, typename Node, typename Check>
 bool PairNodes(const Graph& before, const Graph& after, const Check& check,
                std::vector<NodePair<Node>>* pairs,

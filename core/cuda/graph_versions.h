@@ -35,7 +35,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* failed,
                            CUgraphExecUpdateResult* reason);
 
-// These take a kernel only as a CUfunction.
+// Before CUDA 12, these functions took a kernel only as a CUfunction.
 CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph,
                               const CUgraphNode* dependencies, size_t count,
                               const CUDA_KERNEL_NODE_PARAMS_v1* parameters);
@@ -47,7 +47,7 @@ CUresult cuGraphExecKernelNodeSetParams(
     CUgraphExec exec, CUgraphNode node,
     const CUDA_KERNEL_NODE_PARAMS_v1* parameters);
 
-// These have no data for edges, and cuStreamBeginCapture has no mode.
+// These versions have no data of edges, and cuStreamBeginCapture has no mode.
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
                          size_t* count);
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* dependencies,

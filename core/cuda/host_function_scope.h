@@ -14,7 +14,7 @@ class HostFunctionScope {
   HostFunctionScope(const HostFunctionScope&) = delete;
   HostFunctionScope& operator=(const HostFunctionScope&) = delete;
 
-  // Returns true if the calling thread runs such a function.
+  // Returns true if the calling thread is in such a scope.
   static bool Active();
 
  private:

@@ -11,28 +11,28 @@
 
 namespace holdfast::cuda {
 
-// Page-locked host memory: devices copy from and to it at full speed and
-// asynchronously, and kernels may use it. Either allocated, or registered if it
-// has another owner (a shared mapping). Access to the bytes is not
-// synchronised.
+// Page-locked host memory. Devices copy from and to it at full speed and
+// asynchronously, and kernels may use it. The memory is either allocated by
+// this class, or registered and owned by the caller (a shared mapping). Access
+// to the bytes is not synchronised.
 //
 // Used for bulk data to and from a device: the executor's staging blocks, and
-// the arenas that clients share with it. Destroy it before registered memory is
-// unmapped.
+// the arenas that clients share with the executor.
 class HostMemory {
  public:
-  // cuMemHostAlloc, portable between contexts. RESOURCE_EXHAUSTED names size. A
-  // size of 0 is allowed and takes a byte.
+  // Allocates `size` bytes that all contexts can use: cuMemHostAlloc. Allocates
+  // one byte if `size` is 0. RESOURCE_EXHAUSTED: there is no memory; the
+  // message has the size.
   static absl::StatusOr<std::unique_ptr<HostMemory>> Allocate(
       std::shared_ptr<const Context> context, size_t size);
 
-  // cuMemHostRegister: page-locks [data, data + size). The memory must stay
-  // mapped while this object lives. Fails as cuMemHostRegister does, e.g. if a
-  // part of the memory is registered already.
+  // Page-locks [data, data + size): cuMemHostRegister. The memory must stay
+  // mapped until this object is destroyed. Fails as cuMemHostRegister does, for
+  // instance if a part of the memory is registered already.
   static absl::StatusOr<std::unique_ptr<HostMemory>> Register(
       std::shared_ptr<const Context> context, void* data, size_t size);
 
-  // REQUIRES: no device uses the memory any more.
+  // Frees or unregisters the memory. REQUIRES: no device uses it any more.
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
@@ -41,7 +41,7 @@ class HostMemory {
   char* data() const { return data_; }
   size_t size() const { return size_; }
   // The address for kernels and copies. It equals data() on a GPU (unified
-  // addressing), and if the driver has no other address.
+  // addressing), and if the driver reports no address for the device.
   CUdeviceptr device_address() const { return device_address_; }
 
  private:

@@ -13,8 +13,9 @@ namespace holdfast::cuda {
 
 enum class ImageFormat { kPtx, kCubin, kFatbin };
 
-// Returns the format of an image. INVALID_ARGUMENT with
-// CUDA_ERROR_INVALID_IMAGE: the image has another format, or is truncated.
+// Returns the format of an image. INVALID_ARGUMENT, with the result
+// CUDA_ERROR_INVALID_IMAGE in the ErrorDetail: the image has another format, or
+// is truncated.
 absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
 
 // Returns true if a kernel of the image may call printf. Never returns false

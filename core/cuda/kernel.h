@@ -17,11 +17,11 @@
 
 namespace holdfast::cuda {
 
-// One kernel of a module on one device, with the limits that launches are
-// checked against. Thread-safe.
+// A kernel of a module on one device, with its limits for launches. Keeps its
+// module and context alive. Thread-safe.
 //
-// A module's kernel is looked up once and then launched any number of times, by
-// any thread; see launch.h.
+// Find a kernel once, and then launch it any number of times, from any thread;
+// see launch.h.
 class Kernel {
  public:
   // The place of a parameter in the kernel's parameter block, in bytes. The
@@ -38,7 +38,7 @@ class Kernel {
   static absl::StatusOr<std::shared_ptr<const Kernel>> Find(
       std::shared_ptr<const Module> module, absl::string_view name);
 
-  // Finds the same kernel on the device of another context.
+  // Finds the same kernel on the device of another context. Fails as Find does.
   absl::StatusOr<std::shared_ptr<const Kernel>> On(
       std::shared_ptr<const Context> context) const;
   Kernel(const Kernel&) = delete;
@@ -48,19 +48,21 @@ class Kernel {
   const std::string& name() const { return name_; }
   CUkernel handle() const { return handle_; }
   const Module& module() const { return *module_; }
-  // The context of launches; a launch's stream must belong to it.
+  // The context for launches. The stream of a launch must belong to this
+  // context.
   const Context& context() const { return *context_; }
   // The parameters, in the order of the declaration.
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
-  // The most threads of a block, read when the kernel was found. Often less
-  // than the device's limit, because of the kernel's registers.
+  // The maximum of the threads of a block, read when the kernel was found.
+  // Often less than the device's limit, because of the kernel's registers.
   uint32_t max_threads_per_block() const { return max_threads_per_block_; }
-  // Bytes of each block, in addition to dynamic shared memory.
+  // Bytes of shared memory of each block, without dynamic shared memory.
   uint32_t static_shared_bytes() const { return static_shared_bytes_; }
 
-  // cuKernelGetAttribute, cuKernelSetAttribute. They hold for this device, and
-  // for every user of the kernel in this process.
+  // Return or set an attribute of the kernel on this device:
+  // cuKernelGetAttribute, cuKernelSetAttribute. The value that is set applies
+  // to every user of the kernel in this process.
   absl::StatusOr<int> Attribute(CUfunction_attribute attribute) const;
   absl::Status SetAttribute(CUfunction_attribute attribute, int value) const;
 
@@ -69,18 +71,18 @@ class Kernel {
   // attribute, or it cannot be set.
   absl::Status SetAttribute(absl::string_view name, int value) const;
 
-  // Every attribute that the driver knows, by its name in lower case without
-  // the prefix: "num_regs". Attributes that the driver does not know are left
-  // out.
+  // Returns every attribute that the driver knows and its value. The names are
+  // in lower case and without the prefix: "num_regs".
   absl::StatusOr<std::vector<std::pair<std::string, int>>> Attributes() const;
 
-  // Allows launches with this much dynamic shared memory
-  // (MAX_DYNAMIC_SHARED_SIZE_BYTES); no effect if they are allowed already.
-  // OUT_OF_RANGE names the device's limit.
+  // Allows launches with `bytes` of dynamic shared memory
+  // (MAX_DYNAMIC_SHARED_SIZE_BYTES). No effect if they are allowed already.
+  // OUT_OF_RANGE: the device's limit is less; the message names it.
   absl::Status EnsureDynamicShared(uint32_t bytes) const;
 
-  // cuOccupancyMaxActiveBlocksPerMultiprocessor: returns the number of blocks
-  // with so many threads that fit on one multiprocessor; 0 if none fits.
+  // Returns the number of blocks of `threads` threads that run on one
+  // multiprocessor at the same time; 0 if no block fits.
+  // cuOccupancyMaxActiveBlocksPerMultiprocessor.
   absl::StatusOr<int> MaxActiveBlocksPerMultiprocessor(
       uint32_t threads, size_t dynamic_shared_bytes) const;
 

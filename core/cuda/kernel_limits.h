@@ -17,33 +17,36 @@
 
 namespace holdfast::cuda {
 
-// The most registers of a thread with which `blocks` blocks of `threads`
-// threads fit a multiprocessor. Where they never fit, the number for one block.
+// Returns the maximum of the registers of a thread with which `blocks` blocks
+// of `threads` threads fit on a multiprocessor. If they never fit, returns the
+// number for one block.
 uint32_t RegistersThatFit(uint64_t threads, uint64_t blocks);
 
-// The registers that a thread of a kernel may have if its text or an option
-// allows `registers`. A compiler takes a multiple of 8, and at least 24.
+// Returns the registers that a compiler gives a thread if the kernel's text or
+// an option allows `registers`: a multiple of 8, and at least 24.
 uint32_t AllowedRegisters(uint32_t registers);
 
-// The options of a load or a link that limit kernels. 0: there is no such
-// limit.
+// The options of a load or a link that limit kernels. For all limits, 0 means
+// that there is no limit.
 class KernelLimits {
  public:
-  // Reads one option, or does nothing if the option is another one. Sets the
-  // value of CU_JIT_THREADS_PER_BLOCK to the number of threads that the limit
-  // is for. A later value replaces an earlier one. CUDA_ERROR_INVALID_VALUE:
-  // the number of registers or threads is 0.
+  // Reads an option and its value. Does nothing if the option does not limit
+  // kernels. A later value replaces an earlier one. For
+  // CU_JIT_THREADS_PER_BLOCK, also sets *value to the number of threads for
+  // which registers are limited. CUDA_ERROR_INVALID_VALUE: the value of
+  // CU_JIT_MAX_REGISTERS or CU_JIT_THREADS_PER_BLOCK is 0.
   CUresult Read(CUjit_option option, void** value);
 
-  // Replaces the limits that `others` has.
+  // Replaces each limit that `others` has by the limit of `others`.
   void Replace(const KernelLimits& others);
 
-  // The registers of a thread: the least number of the options about them.
+  // Returns the limit of the registers of a thread: the least number that
+  // results from the options; 0 if there is no limit.
   uint32_t Registers() const;
 
-  // Returns the PTX with the limits as directives of its kernels. Lines keep
-  // their numbers. The directives of a kernel come before options, unless
-  // CU_JIT_OVERRIDE_DIRECTIVE_VALUES says otherwise:
+  // Returns the PTX with the limits as directives of its kernels. Does not
+  // change the numbers of lines. A kernel's own directives take precedence over
+  // options, unless CU_JIT_OVERRIDE_DIRECTIVE_VALUES is set:
   // - Registers are limited for kernels without .maxnreg, .maxntid and
   //   .reqntid.
   // - Threads of a block (CU_JIT_MAX_THREADS_PER_BLOCK) are limited for kernels

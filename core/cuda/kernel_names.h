@@ -9,9 +9,10 @@
 
 namespace holdfast::cuda {
 
-// Returns the end of an error message about a missing kernel `name`: the
-// module's kernels, "; the module has add, _Z5scaleIfEvPT_ (scale<float>)", and
-// how to name a kernel by its source name.
+// Returns the end of an error message about a missing kernel `name` of a module
+// with the kernels `symbols`. It lists the kernels, "; the module has add,
+// _Z5scaleIfEvPT_ (scale<float>)". If `name` is the name of a kernel in its
+// source, it also says how to find that kernel.
 std::string DescribeKernels(absl::string_view name,
                             const std::vector<std::string>& symbols);
 

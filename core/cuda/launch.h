@@ -31,16 +31,15 @@ struct Dim3 {
   bool operator==(const Dim3&) const = default;
 };
 
-// CU_LAUNCH_ATTRIBUTE_*: one std::optional field for each row of
-// proto/launch_attributes.inc; absent means not set. The events are borrowed
-// for the call.
+// The attributes of a launch (CU_LAUNCH_ATTRIBUTE_*): one std::optional field
+// for each row of proto/launch_attributes.inc. An attribute without a value is
+// not set. Events are borrowed.
 struct LaunchAttributes {
   struct ProgrammaticEvent {
-    // Recorded when the kernel's blocks have triggered it, for programmatic
-    // dependencies between launches.
+    // The event to record when all blocks of the kernel have triggered it, for
+    // programmatic dependencies between launches.
     const Event* event = nullptr;
-    // Triggers at the start of the blocks instead of when each block triggers
-    // it.
+    // True: the start of a block counts as its trigger.
     bool trigger_at_block_start = false;
   };
 
@@ -50,16 +49,17 @@ struct LaunchAttributes {
 #include "proto/launch_attributes.inc"
 };
 
-// A launch without its kernel and arguments. A value type; it refers to the
-// events of its attributes.
+// The parameters of a launch, without kernel and arguments. A value type. The
+// events of its attributes must outlive each call that gets the config.
 struct LaunchConfig {
   Dim3 grid;                    // in blocks, with and without clusters
   Dim3 block;                   // in threads
   std::optional<Dim3> cluster;  // in blocks; must divide the grid
-  // Bytes of each block, in addition to the kernel's static shared memory.
+  // Bytes of shared memory of each block, in addition to the kernel's static
+  // shared memory.
   uint32_t dynamic_shared_bytes = 0;
-  // The whole grid is resident at once, so that its blocks can wait for each
-  // other.
+  // True: all blocks of the grid run at the same time, so that they can wait
+  // for each other.
   bool cooperative = false;
   LaunchAttributes attributes;
 };
@@ -76,26 +76,26 @@ struct KernelArgument {
   }
 };
 
-// REQUIRES: kernel and stream have the same context.
-// INVALID_ARGUMENT: wrong number or size of arguments; a zero dimension; a
-// cluster that does not divide the grid.
-// OUT_OF_RANGE: a grid, block, shared memory or cooperative grid over a limit.
+// Enqueues a launch of the kernel, and returns before the kernel runs. Later
+// calls return errors of the kernel. REQUIRES: kernel and stream have the same
+// context. INVALID_ARGUMENT: the number or the size of arguments is wrong, a
+// dimension is 0, or the cluster does not divide the grid. OUT_OF_RANGE: the
+// grid, the block, the shared memory or a cooperative grid exceeds a limit.
 // FAILED_PRECONDITION: the device has no clusters or no cooperative launches.
-// Asynchronous: returns once the launch is in the stream. Later calls return
-// errors of the kernel.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel,
                     absl::Span<const KernelArgument> arguments);
 
-// Makes all checks of Launch and raises the kernel's limit of dynamic shared
-// memory if the launch needs more, but does not launch. For later launches,
-// such as launches of a graph's nodes.
+// Makes all checks of Launch, and raises the kernel's limit of dynamic shared
+// memory if the launch needs more. Does not launch. Used for kernels that are
+// launched later, such as nodes of graphs.
 absl::Status PrepareLaunch(const LaunchConfig& config, const Kernel& kernel,
                            absl::Span<const KernelArgument> arguments);
 
-// The checks of PrepareLaunch that need no driver, against the stored limits of
-// context and kernel. CheckGeometry checks dimensions, threads and clusters;
-// CheckArguments checks the number and sizes of arguments.
+// Make the checks of PrepareLaunch that need only the stored limits of context
+// and kernel, and no call of the driver. CheckGeometry checks dimensions,
+// threads and clusters; CheckArguments checks the number and the sizes of
+// arguments.
 absl::Status CheckGeometry(const LaunchConfig& config, const Kernel& kernel);
 absl::Status CheckArguments(const Kernel& kernel,
                             absl::Span<const KernelArgument> arguments);

@@ -14,7 +14,7 @@ namespace holdfast::cuda {
 // and shared memory), for CUlaunchConfig and for a graph's kernel node. Refers
 // to the config's events.
 //
-// Built on the stack for one call, as in:
+// Make it on the stack for one call:
 //
 //   LaunchAttributeList attributes(config);
 //   launch.attrs = attributes.data();
@@ -24,12 +24,13 @@ class LaunchAttributeList {
   // `config` is not kept, but its events must outlive the list.
   explicit LaunchAttributeList(const LaunchConfig& config);
 
-  // Valid as long as the list, at its present address.
+  // The first attribute; valid until the list is moved or destroyed.
   CUlaunchAttribute* data() { return list_.data(); }
   unsigned size() const { return size_; }
 
  private:
-  // Appends an attribute whose other bytes are 0, so that lists compare by
+  // Appends an attribute with this id, and returns its value for the caller to
+  // set. All bytes of the value are 0, so that lists can be compared by their
   // bytes.
   CUlaunchAttributeValue& Add(CUlaunchAttributeID id);
 

@@ -15,8 +15,8 @@ namespace holdfast::cuda {
 // number of the program's devices, at most 64.
 class MemoryAdvice {
  public:
-  // Implements cuMemAdvise. CUDA_ERROR_INVALID_DEVICE: the hint needs a place,
-  // and `location` names neither a device nor host memory.
+  // Implements cuMemAdvise. CUDA_ERROR_INVALID_DEVICE: the hint needs a
+  // location, and `location` names neither a device nor host memory.
   // CUDA_ERROR_INVALID_VALUE: there is no such hint.
   CUresult Set(CUmem_advise hint, const CUmemLocation& location,
                int device_count);

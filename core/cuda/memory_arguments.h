@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments of calls about memory.
+// Checks the arguments of calls about memory.
 #ifndef HOLDFAST_CORE_CUDA_MEMORY_ARGUMENTS_H_
 #define HOLDFAST_CORE_CUDA_MEMORY_ARGUMENTS_H_
 
@@ -10,7 +10,7 @@
 
 namespace holdfast::cuda {
 
-// The flags of cuMemHostAlloc and of cuMemHostRegister.
+// All flags of cuMemHostAlloc and of cuMemHostRegister.
 constexpr unsigned kHostAllocFlags = CU_MEMHOSTALLOC_PORTABLE |
                                      CU_MEMHOSTALLOC_DEVICEMAP |
                                      CU_MEMHOSTALLOC_WRITECOMBINED;
@@ -18,14 +18,15 @@ constexpr unsigned kHostRegisterFlags =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
-// Sets *pitch to the bytes from row to row that cuMemAllocPitch gives.
-// CUDA_ERROR_INVALID_VALUE: there is nothing to allocate, or CUDA has no such
-// element. CUDA_ERROR_OUT_OF_MEMORY: the rows exceed the address space.
+// Sets *pitch to the bytes from row to row that cuMemAllocPitch returns for
+// `height` rows of `width` bytes with elements of `element` bytes.
+// CUDA_ERROR_INVALID_VALUE: an extent is 0, or `element` is not 4, 8 or 16.
+// CUDA_ERROR_OUT_OF_MEMORY: the rows exceed the address space.
 CUresult ReadPitch(size_t width, size_t height, unsigned element,
                    size_t* pitch);
 
-// Returns false if a page of the range is not mapped in this process. Where a
-// sandbox denies the question, all of it is taken to be mapped.
+// Returns false if a page of the range is not mapped in this process. Returns
+// true if a sandbox forbids mincore, which finds that out.
 bool IsMapped(const void* pointer, size_t size);
 
 }  // namespace holdfast::cuda

@@ -14,24 +14,25 @@
 
 namespace holdfast::cuda {
 
-// Loaded device code for every device: cuLibraryLoadData. Thread-safe. Kernels
-// hold a shared_ptr to their module, so that it is unloaded after its last
-// kernel.
+// Loaded device code, usable on every device: cuLibraryLoadData. Thread-safe.
+// Kernels hold a shared_ptr to their module, so a module is unloaded after its
+// last kernel was destroyed.
 class Module {
  public:
-  // A .global or .const variable of the module.
+  // A .global or .const variable of the module in one context. Valid as long as
+  // the module.
   struct Global {
     CUdeviceptr address = 0;
     size_t size = 0;  // bytes
   };
 
-  // `image` is PTX, a cubin or a fatbin; the driver copies it. `context` is for
-  // the methods without a context argument. Blocks while the driver compiles
+  // Loads an image: PTX, a cubin or a fatbin, which the driver copies. Methods
+  // without a context argument use `context`. Blocks while the driver compiles
   // PTX, which may take long. INVALID_ARGUMENT: the driver refuses the image
-  // (the ErrorDetail has its JIT log), or the format is unknown.
+  // (the ErrorDetail has its JIT log), or CheckImage does.
   static absl::StatusOr<std::shared_ptr<const Module>> Load(
       std::shared_ptr<const Context> context, absl::string_view image);
-  // REQUIRES: no kernel of it is running.
+  // Unloads the module. REQUIRES: no kernel of the module is running.
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -51,8 +52,9 @@ class Module {
   // is older than 12.4.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
-  // Returns a kernel's handle, valid as long as the module. NOT_FOUND: the
-  // message lists the existing kernels, at most 32.
+  // Returns the handle of the kernel with this mangled name, valid as long as
+  // the module. NOT_FOUND: there is no such kernel; the message lists the
+  // existing kernels, at most 32.
   absl::StatusOr<CUkernel> FindKernel(absl::string_view name) const;
 
   // Returns the variable in `context`; each context has its own. The first use

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the parameters of nodes of graphs.
+// Checks the parameters of graph nodes.
 #ifndef HOLDFAST_CORE_CUDA_NODE_CHECKS_H_
 #define HOLDFAST_CORE_CUDA_NODE_CHECKS_H_
 
@@ -8,10 +8,10 @@
 
 namespace holdfast::cuda {
 
-// True if a conditional node of this type may have so many bodies.
+// Returns true if a conditional node of this type may have `count` bodies.
 bool IsBodyCount(CUgraphConditionalNodeType type, unsigned count);
 
-// True for an attribute of launches that kernel nodes have, too.
+// Returns true if a kernel node can have this attribute of launches.
 bool IsNodeAttribute(CUlaunchAttributeID id);
 
 }  // namespace holdfast::cuda

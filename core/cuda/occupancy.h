@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The occupancy of a device by a kernel: cuOccupancy*. All functions fail with
-// INVALID_ARGUMENT, and name the value, if no launch could have these
-// arguments.
+// The occupancy of a device by a kernel: cuOccupancy*. All functions return
+// INVALID_ARGUMENT, with the wrong value in the message, if no launch could
+// have these arguments, and UNIMPLEMENTED if the driver lacks the function.
 #ifndef HOLDFAST_CORE_CUDA_OCCUPANCY_H_
 #define HOLDFAST_CORE_CUDA_OCCUPANCY_H_
 
@@ -14,30 +14,31 @@
 
 namespace holdfast::cuda {
 
-// The threads of one block, and the least number of such blocks that fills the
+// The size of a block, and the least number of such blocks that fills the
 // device.
 struct BlockSize {
   uint32_t threads = 0;
   uint32_t min_grid = 0;
 };
 
-// `max_threads` is the limit for a block; 0: the kernel's limit.
-// INVALID_ARGUMENT: `max_threads` is over the kernel's own limit.
-// UNIMPLEMENTED: the driver lacks the function.
+// Returns the block size with the best occupancy. `max_threads` limits the
+// threads of a block; 0: only the kernel's limit applies.
+// `dynamic_shared_bytes` is for each block. INVALID_ARGUMENT: `max_threads` is
+// over the kernel's own limit.
 absl::StatusOr<BlockSize> MaxPotentialBlockSize(const Kernel& kernel,
                                                 size_t dynamic_shared_bytes,
                                                 uint32_t max_threads);
 
-// Returns the bytes that each block can have if so many blocks run on one
-// multiprocessor, in addition to the kernel's static shared memory. Errors name
-// blocks and threads.
+// Returns the bytes of dynamic shared memory that each block can have if
+// `blocks` blocks of `threads` threads run on one multiprocessor. The messages
+// of errors have both numbers.
 absl::StatusOr<size_t> AvailableDynamicSharedPerBlock(const Kernel& kernel,
                                                       uint32_t blocks,
                                                       uint32_t threads);
 
-// Return the blocks of the largest cluster, and the number of clusters that run
-// at once. Only the config's grid, block, cluster and shared memory count. Both
-// call CheckGeometry first. UNIMPLEMENTED: the driver has no clusters.
+// Return the number of blocks of the largest possible cluster, and the number
+// of clusters that run at the same time. They use only grid, block, cluster and
+// dynamic shared memory of the config, and fail as CheckGeometry does.
 absl::StatusOr<uint32_t> MaxPotentialClusterSize(const Kernel& kernel,
                                                  const LaunchConfig& config);
 absl::StatusOr<uint32_t> MaxActiveClusters(const Kernel& kernel,

@@ -20,8 +20,8 @@ struct PciBusId {
 // Parses the text of cuDeviceGetByPCIBusId: "domain:bus:device.function" in
 // hexadecimal digits. Either the function or the domain may be missing. White
 // space around the text is allowed, so that callers can pass a line of a file.
-// nullopt: the text has another form, for which NVIDIA's driver returns
-// CUDA_ERROR_INVALID_VALUE.
+// Returns nullopt if the text has another form; NVIDIA's driver returns
+// CUDA_ERROR_INVALID_VALUE for such a text.
 std::optional<PciBusId> ParsePciBusId(absl::string_view text);
 
 }  // namespace holdfast::cuda

@@ -12,8 +12,8 @@ namespace holdfast::cuda {
 // kDevice memory belongs to a device.
 enum class PoolKind { kDevice, kHost, kManaged };
 
-// Returns the kind of memory of this type in this place. nullopt: there is no
-// such memory. `device_count` is the number of devices.
+// Returns the kind of memory of this type in this location; nullopt if there is
+// no such memory. `device_count` is the number of devices.
 std::optional<PoolKind> PoolKindOf(CUmemAllocationType type,
                                    const CUmemLocation& location,
                                    int device_count);

@@ -4,12 +4,13 @@
 
 namespace holdfast::cuda {
 
-// Explains a missing private table on standard error, once for each process.
-// NVIDIA's libraries ask the driver for tables of functions that no header
-// describes (cuGetExportTable), and Holdfast's drivers have none. NVRTC works
-// without them; NVIDIA's runtime fails with "operation not supported". The text
-// has the reason and the remedy. `caller` is an address in the asking code.
-// Thread-safe.
+// Explains on standard error, once in a process, that a private table is
+// missing. Private tables are tables of functions that NVIDIA's libraries get
+// from the driver (cuGetExportTable) and that no header describes; Holdfast's
+// drivers have none. NVIDIA's runtime then fails with "operation not
+// supported", so the text has the reason and the remedy. Prints nothing for
+// NVRTC, nvJitLink and libNVVM, which work without the tables. `caller` is an
+// address in the code that called cuGetExportTable. Thread-safe.
 void SayPrivateTablesAreMissing(const void* caller);
 
 }  // namespace holdfast::cuda

@@ -15,8 +15,9 @@ namespace holdfast::cuda {
 // outside of functions. The PTX is untrusted, and need not be valid.
 std::vector<std::string> NamesInPtx(absl::string_view ptx);
 
-// Returns the bytes of the .global and .const variables that functions of PTX
-// declare for themselves. INVALID_ARGUMENT: a size is an expression.
+// Returns the bytes of the .global and .const variables that PTX defines inside
+// functions. INVALID_ARGUMENT: a size is an expression. The PTX is untrusted,
+// and need not be valid.
 absl::StatusOr<uint64_t> HiddenBytesInPtx(absl::string_view ptx);
 
 }  // namespace holdfast::cuda

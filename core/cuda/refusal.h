@@ -4,10 +4,10 @@
 
 namespace holdfast::cuda {
 
-// Sets a function that describes a driver's refusals, for drivers that can:
-// `describe` returns the reason, or null, for the last call of the calling
-// thread. ToStatus (result.h) adds it to errors that are not sticky. Called
-// once, before the driver is used.
+// Sets a function that returns the reason why the driver refused the last call
+// of the calling thread, or null. Only the software driver has such a function.
+// ToStatus (result.h) adds the reason to errors that are not sticky. REQUIRES:
+// called once, before the driver is used.
 void SetRefusalDescription(const char* (*describe)());
 
 }  // namespace holdfast::cuda

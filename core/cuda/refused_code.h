@@ -8,7 +8,7 @@
 namespace holdfast::cuda {
 
 // Prints one line to standard error that explains why a driver refuses a module
-// or a kernel of the program. Drivers use it for calls that return only an
+// or a kernel of the program. Drivers call it because CUDA calls return only an
 // error number. `reason` is the log of a compiler or a linker; only its first
 // line is printed. A process prints each line once, and at most 32 lines,
 // because programs repeat refused calls. Thread-safe.

@@ -26,28 +26,29 @@ namespace holdfast::cuda {
 // headers do not know the code.
 std::string ResultName(CUresult result);
 
-// Returns one sentence of explanation, Holdfast's own and not the driver's.
+// Returns one sentence that explains the result. The text is Holdfast's, not
+// the driver's.
 absl::string_view ExplainResult(CUresult result);
 
-// Returns true if every context of the process returns this error until the
-// process ends, so that only a new executor helps.
+// Returns true if the error is sticky: every context of the process returns it
+// until the process ends, so that only a new process helps.
 bool IsSticky(CUresult result);
 
-// The same for a status made by ToStatus.
+// Returns true for a status that ToStatus made of a sticky error.
 bool IsSticky(const absl::Status& status);
 
-// Sets a function that returns the driver's reason for the loss of a context,
-// or null. ToStatus adds it to sticky errors. Called once, before the driver is
-// used.
+// Sets a function that returns the driver's reason for a sticky error, or null.
+// ToStatus adds the reason to sticky errors. REQUIRES: called once, before the
+// driver is used.
 void SetFaultDescription(const char* (*describe)());
 
 // Sets a function that ToStatus calls with each sticky error before it returns,
-// on the thread that has found the error. It may end the process. Called once,
-// before the driver is used; null removes it.
+// on the calling thread. The function may end the process. Null removes it.
+// Call this before the driver is used.
 void OnStickyError(void (*handle)(const absl::Status&));
 
-// `call` is the driver call, such as "cuMemCreate"; text from a '(' on is
-// ignored.
+// Returns the status of a driver call; OK for CUDA_SUCCESS. `call` is the name
+// of the call, such as "cuMemCreate"; text from a '(' on is ignored.
 absl::Status ToStatus(CUresult result, absl::string_view call);
 
 // Returns from the calling function if `call`, made through the table, fails:
@@ -61,8 +62,8 @@ absl::Status ToStatus(CUresult result, absl::string_view call);
     }                                                             \
   } while (false)
 
-// Used before an optional call: if the table lacks it, returns UNIMPLEMENTED
-// with the driver version that it needs.
+// Returns UNIMPLEMENTED from the calling function if the table `api` lacks the
+// optional call `name`. The message has the driver version that the call needs.
 #define HOLDFAST_CUDA_REQUIRE(api, name)                  \
   do {                                                    \
     if ((api).name == nullptr) [[unlikely]] {             \
@@ -70,9 +71,9 @@ absl::Status ToStatus(CUresult result, absl::string_view call);
     }                                                     \
   } while (false)
 
-// Logs a failure, for destructors, which cannot return it. Does not log if the
-// driver is already shutting down with its process, or the context was lost
-// earlier.
+// Logs a failed call, for destructors, which cannot return an error. Does not
+// log CUDA_ERROR_DEINITIALIZED (the process is ending) or sticky errors, which
+// were reported before.
 void LogIfFailed(CUresult result, absl::string_view call);
 
 }  // namespace holdfast::cuda

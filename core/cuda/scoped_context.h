@@ -8,23 +8,24 @@
 
 namespace holdfast::cuda {
 
-// Makes a context current for this thread, and restores the previous one. Costs
-// a few nanoseconds if it is current already.
+// Makes a context current for the calling thread while this object lives. The
+// destructor restores the previous context. Costs a few nanoseconds if the
+// context is current already.
 //
 //   ScopedContext current(*context);
 //   HOLDFAST_RETURN_IF_ERROR(current.status());
 //
-// One thread makes and destroys it, on its stack.
+// Make it on the stack: the same thread must make and destroy it.
 class ScopedContext {
  public:
-  // On failure nothing has changed, and status() has the driver's error: check
-  // it before any other call of the driver.
+  // On failure, the current context does not change, and status() has the
+  // driver's error: check it before any other call of the driver.
   explicit ScopedContext(const Context& context);
   ~ScopedContext();
   ScopedContext(const ScopedContext&) = delete;
   ScopedContext& operator=(const ScopedContext&) = delete;
 
-  // Set by the constructor only.
+  // The result of the constructor.
   const absl::Status& status() const { return status_; }
 
  private:

@@ -15,17 +15,17 @@ namespace holdfast::cuda {
 class Event;
 
 struct StreamOptions {
-  // Numerically lower is more urgent; must lie within the context's range.
+  // Lower numbers are more urgent. Must lie within the context's range.
   int priority = 0;
-  // No implicit ordering with the context's NULL stream.
+  // True: work of the stream is not ordered with the context's NULL stream.
   bool non_blocking = true;
 };
 
 // An ordered queue of device work: cuStreamCreateWithPriority. Thread-safe;
-// work of several threads enters in some order. Destroying a stream does not
-// wait: its work still completes.
+// work that several threads add at the same time enters in any order. The
+// destructor does not wait for the work, which still completes.
 //
-// Everything in stream order takes a `const Stream&`: copies (copy.h), boxes
+// Functions that enqueue work take a `const Stream&`: copies (copy.h), boxes
 // (box.h), launches (launch.h), graphs (graph.h).
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto context, Context::RetainPrimary(device));
@@ -34,7 +34,8 @@ struct StreamOptions {
 //   HOLDFAST_RETURN_IF_ERROR(stream->Synchronize());
 class Stream {
  public:
-  // INVALID_ARGUMENT: the priority is out of the context's range.
+  // Makes a stream. INVALID_ARGUMENT: the priority is out of the context's
+  // range.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(
       std::shared_ptr<const Context> context, const StreamOptions& options);
   ~Stream();
@@ -44,26 +45,28 @@ class Stream {
   // Valid as long as the stream; the driver may reuse the value afterwards.
   CUstream handle() const { return handle_; }
 
-  // Unique among all streams of this process, unlike handle().
+  // A number that no other stream of this process ever has, unlike handle().
   uint64_t id() const { return id_; }
 
   const Context& context() const { return *context_; }
-  // For objects of the stream's work that outlive the stream.
+  // The context, for objects that outlive the stream.
   const std::shared_ptr<const Context>& shared_context() const {
     return context_;
   }
   const StreamOptions& options() const { return options_; }
 
-  // cuStreamWaitEvent: later work starts after the work that `event` marks now.
-  // The event may be of another device.
+  // Makes later work of the stream wait until the work that `event` marks now
+  // is done: cuStreamWaitEvent. Does not block. The event may be of another
+  // device.
   absl::Status Wait(const Event& event) const;
 
-  // cuStreamQuery: returns true if all present work is done. May return an
-  // error of the work; every later call of the context also returns a kernel's
-  // fault.
+  // Returns true if all present work is done: cuStreamQuery. May return an
+  // error of the work. A kernel's fault is also returned by every later call of
+  // the context.
   absl::StatusOr<bool> Query() const;
 
-  // cuStreamSynchronize: blocks until all present work is done.
+  // Blocks until all present work is done: cuStreamSynchronize. Fails as Query
+  // does.
   absl::Status Synchronize() const;
 
  private:

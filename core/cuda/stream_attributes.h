@@ -9,12 +9,12 @@
 namespace holdfast::cuda {
 
 // The attributes (CU_STREAM_ATTRIBUTE_...) of one stream, for
-// cuStreamSetAttribute and cuStreamGetAttribute. Stores the values. Set has no
-// effect on the work of a stream in the two drivers of this repository. A value
-// type.
+// cuStreamSetAttribute and cuStreamGetAttribute. Only stores the values: in the
+// two drivers of this repository they do not affect the work of a stream. A
+// value type.
 class StreamAttributes {
  public:
-  // Numerically: greatest <= priority <= least.
+  // The range of priorities: kGreatestPriority <= priority <= kLeastPriority.
   static constexpr int kLeastPriority = 0;
   static constexpr int kGreatestPriority = -5;
 
@@ -24,15 +24,18 @@ class StreamAttributes {
     int sync_domains = 1;     // memory synchronisation domains
   };
 
-  // A priority beyond the range is clamped, here and in Set.
+  // Sets the priority, and all other attributes to their defaults. The
+  // constructor and Set replace a priority beyond the range by the nearest
+  // valid one.
   StreamAttributes(int priority, const Limits& limits);
 
-  // CUDA_ERROR_INVALID_VALUE: streams do not have the attribute, or the value
-  // is beyond the limits.
+  // Sets an attribute. CUDA_ERROR_INVALID_VALUE: streams do not have the
+  // attribute, or the value is beyond the limits.
   CUresult Set(CUstreamAttrID id, const CUstreamAttrValue& value);
-  // CUDA_ERROR_INVALID_VALUE: streams do not have the attribute.
+  // Sets *value to the value of an attribute. CUDA_ERROR_INVALID_VALUE: streams
+  // do not have the attribute.
   CUresult Get(CUstreamAttrID id, CUstreamAttrValue* value) const;
-  // Takes the values of another stream. The limits stay.
+  // Copies the attributes of another stream, but not its limits.
   void CopyFrom(const StreamAttributes& other);
 
   int priority() const { return priority_; }

@@ -11,8 +11,9 @@
 
 namespace holdfast::cuda {
 
-// An object of the program that graphs keep alive (cuUserObjectCreate). Its
-// destructor calls the program's function.
+// An object of the program that graphs keep alive (cuUserObjectCreate). The
+// destructor calls destroy(data), a function of the program, unless a
+// DelayedDestructors of the thread delays it.
 class UserObject {
  public:
   UserObject(void* data, CUhostFn destroy) : data_(data), destroy_(destroy) {}
@@ -25,10 +26,11 @@ class UserObject {
   const CUhostFn destroy_;
 };
 
-// Delays the program's functions of user objects that are destroyed on the
-// calling thread while this object lives. The destructor calls them. Used by
-// calls that hold a lock, because such a function may wait for a thread that
-// waits for the lock. Does not nest.
+// While this object lives, delays the functions of user objects that are
+// destroyed on the calling thread; the destructor calls them. Used by calls
+// that hold a lock, because such a function may wait for a thread that waits
+// for the lock. Make it before the lock is taken, so that its destructor runs
+// after the unlock. A thread must not have two of these objects at a time.
 class DelayedDestructors {
  public:
   DelayedDestructors();
@@ -46,21 +48,21 @@ class DelayedDestructors {
   std::vector<Call> calls_;
 };
 
-// Counted references to objects by their handles: those of the program, or
-// those of one graph. A copy is a second set of references.
+// A set of counted references to user objects, by the objects' handles. The
+// program has such a set, and each graph has one. A copy is a second set of
+// references. Not thread-safe.
 class UserReferences {
  public:
-  // Adds `count` references. The table stores one shared_ptr per object, and a
-  // count.
+  // Adds `count` references to the object.
   void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
            uint64_t count);
   // Removes `count` references. Returns false, and changes nothing, if there
   // are fewer.
   bool Remove(CUuserObject handle, uint64_t count);
-  // Removes all references to objects to which `others` has a reference, too.
+  // Removes all references to those objects to which `others` has references.
   void RemoveObjectsOf(const UserReferences& others);
   bool empty() const { return entries_.empty(); }
-  // Null if there is no reference.
+  // Returns the object; null if this set has no reference to it.
   std::shared_ptr<UserObject> Find(CUuserObject handle) const;
 
  private:

@@ -15,27 +15,30 @@
 
 namespace holdfast::memory {
 
-// A reserved range of device addresses (cuMemAddressReserve) in which a
-// session's chunks are mapped. Its base is requested explicitly, so that a
-// successor process can map the same chunks at the same addresses. Reserving
-// costs no memory. Thread-safe.
+// A reserved range of device addresses (cuMemAddressReserve), in which the
+// chunks of a session (chunk.h) are mapped. The caller can request the base, so
+// that the process that succeeds a dead executor can map the same chunks at the
+// same addresses. The reservation uses no memory. Thread-safe.
 //
-// Each device has one, owned by its DeviceAllocator. An ImportedChunk owns a
-// part of it for one chunk. Chunks refer to their range and return their
-// addresses to it, so it must outlive them. Sizes and addresses passed to it
-// are multiples of the device's granularity (Chunk::Granularity).
+// Each DeviceAllocator owns a range for the chunks of its device. An
+// ImportedChunk owns a part of that range. Chunks return their addresses to
+// their range, so the range must outlive them. All sizes and addresses that are
+// passed to a range are multiples of the device's granularity
+// (Chunk::Granularity).
 class AddressRange {
  public:
-  // Reserves addresses at `hint`, or anywhere if that is 0; the driver may
-  // choose another base. Never returns null. Fails as cuMemAddressReserve does.
+  // Reserves addresses at `hint`, or anywhere if `hint` is 0. The driver may
+  // choose another base than `hint`. Never returns null. Fails as
+  // cuMemAddressReserve does.
   static absl::StatusOr<std::unique_ptr<AddressRange>> Reserve(
       std::shared_ptr<const cuda::Context> context, uint64_t size,
       CUdeviceptr hint);
-  // Takes a part of another range, at `address`, or anywhere if that is 0.
-  // Keeps `whole`, and returns the addresses to it. Fails as Take or TakeAt.
+  // Takes a part of the range `whole`, at `address`, or anywhere if `address`
+  // is 0. The result keeps `whole` alive, and its destructor returns the
+  // addresses to it. Fails as Take or TakeAt does.
   static absl::StatusOr<std::unique_ptr<AddressRange>> In(
       std::shared_ptr<AddressRange> whole, uint64_t size, CUdeviceptr address);
-  // REQUIRES: nothing is mapped in the range.
+  // Frees the addresses. REQUIRES: nothing is mapped in the range.
   ~AddressRange();
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;
@@ -45,14 +48,15 @@ class AddressRange {
   CUdeviceptr base() const { return base_; }
   uint64_t size() const { return size_; }
 
-  // Takes `size` bytes from the smallest gap that is large enough.
-  // RESOURCE_EXHAUSTED: there is none; the message names the largest gap.
+  // Takes `size` bytes from the smallest gap that is large enough. Returns
+  // their first address. RESOURCE_EXHAUSTED: there is no such gap; the message
+  // has the size of the largest gap.
   absl::StatusOr<CUdeviceptr> Take(uint64_t size);
-  // Takes exactly these addresses, which a predecessor process used.
-  // ALREADY_EXISTS: some of them are taken, or outside of the range.
+  // Takes exactly [address, address + size), which a predecessor process used.
+  // ALREADY_EXISTS: a part of it is taken, or is outside of the range.
   absl::Status TakeAt(CUdeviceptr address, uint64_t size);
-  // Returns addresses. REQUIRES: they were taken in one call, and nothing is
-  // mapped there.
+  // Makes [address, address + size) free again. REQUIRES: one call took exactly
+  // these addresses, and nothing is mapped there.
   void GiveBack(CUdeviceptr address, uint64_t size);
 
  private:
@@ -61,7 +65,9 @@ class AddressRange {
                uint64_t size);
 
   const std::shared_ptr<const cuda::Context> context_;
-  const std::shared_ptr<AddressRange> whole_;  // null: reserved by this
+  // The range of which this is a part; null: this object reserved the
+  // addresses.
+  const std::shared_ptr<AddressRange> whole_;
   const CUdeviceptr base_;
   const uint64_t size_;
   absl::Mutex mutex_;

@@ -22,13 +22,13 @@ struct Block {
 };
 
 // Tracks the free bytes of a set of spans. Allocates by best fit, and merges
-// free blocks. It does not touch memory, so it serves chunks of devices and
-// ranges of addresses. If the caller rounds all sizes to multiples of a number,
+// free blocks. It does not access memory, so spans can be chunks of device
+// memory or ranges of addresses. If all sizes are multiples of a number, all
 // offsets are multiples of it, too. Allocate and Free take O(log n). Not
 // thread-safe.
 //
-// The index knows only free blocks. The caller must free a block with the size
-// that it was allocated with.
+// The index stores only free blocks. The caller must free a block with the size
+// with which it was allocated.
 class BlockIndex {
  public:
   // Adds a span of `size` free bytes. Spans are never merged with each other.
@@ -38,20 +38,20 @@ class BlockIndex {
   // Removes the span. REQUIRES: IsFree(span).
   void RemoveSpan(uint32_t span);
 
-  // Allocates `size` bytes from the smallest free block that is large enough,
-  // the lowest of equal ones. Returns nullopt if there is none. REQUIRES: size
-  // is not 0.
+  // Allocates `size` bytes from the smallest free block that is large enough.
+  // Of several such blocks, takes the one with the lowest span and offset.
+  // Returns nullopt if no block is large enough. REQUIRES: size is not 0.
   std::optional<Block> Allocate(uint64_t size);
 
-  // Allocates exactly this block. Returns false if a byte of it is in use or is
-  // outside of its span. REQUIRES: block.size is not 0.
+  // Allocates exactly this block. Returns false, and changes nothing, if a byte
+  // of it is in use or outside of its span. REQUIRES: block.size is not 0.
   bool AllocateAt(const Block& block);
 
   // Frees a block, and merges it with free neighbours of the same span.
-  // REQUIRES: exactly this block was allocated, and was not freed since.
+  // REQUIRES: exactly this block is allocated.
   void Free(const Block& block);
 
-  // Returns true if no byte of the span is in use; false, too, if there is no
+  // Returns true if no byte of the span is in use. Returns false if there is no
   // such span.
   bool IsFree(uint32_t span) const;
 

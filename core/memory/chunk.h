@@ -17,53 +17,59 @@ namespace holdfast::memory {
 // a POSIX descriptor, and mapped in the session's address range. A copy of the
 // descriptor, in any process, keeps the bytes alive. Immutable; thread-safe.
 //
-// A chunk is made with Create, CreateAt (at an address of the caller's) or
-// Import (from a descriptor). All three leave no address taken and no memory
-// behind when they fail.
+// A chunk is made with Create, CreateAt (at an address that the caller chooses)
+// or Import (from a descriptor). If one of them fails, it has taken neither
+// addresses nor memory.
 class Chunk {
  public:
-  // Sizes of chunks are multiples of this: cuMemGetAllocationGranularity. This
-  // is the granularity that the driver recommends, in bytes: 2 MiB on today's
-  // GPUs.
+  // Returns the number of bytes of which the sizes of chunks are multiples: the
+  // granularity that the driver recommends (cuMemGetAllocationGranularity), 2
+  // MiB on today's GPUs.
   static absl::StatusOr<uint64_t> Granularity(const cuda::Context& context);
 
-  // REQUIRES: `size` is a multiple of Granularity. RESOURCE_EXHAUSTED names
-  // size, free and total bytes of the device. `range` must outlive the chunk.
+  // Makes a chunk at any free address of the range, readable and writable for
+  // kernels of the context's device. The bytes are undefined. `range` must
+  // outlive the chunk. RESOURCE_EXHAUSTED: the device has no memory (the
+  // message has the size, and the free and total bytes of the device), or the
+  // range has no free addresses. REQUIRES: `size` is a multiple of Granularity.
   static absl::StatusOr<std::unique_ptr<Chunk>> Create(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, uint64_t size);
 
-  // The same at an address of the range that is free. The bytes are undefined.
-  // ALREADY_EXISTS: the addresses are in use or outside the range.
+  // Makes a chunk at `address`, otherwise as Create does. ALREADY_EXISTS: the
+  // addresses are in use or outside of the range.
   static absl::StatusOr<std::unique_ptr<Chunk>> CreateAt(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, CUdeviceptr address, uint64_t size);
 
-  // Maps the memory behind a chunk's descriptor, at an address of the range
-  // that is free, for kernels of the context's device with these rights. The
-  // bytes are unchanged. `descriptor` is untrusted: fails if it is not memory
-  // of this size.
+  // Makes a chunk of existing memory: maps the memory of another chunk's
+  // descriptor at `address`, for kernels of the context's device with these
+  // rights. The bytes are unchanged. Takes ownership of `descriptor`, which is
+  // untrusted: fails as the driver does if it is not memory of this size.
+  // ALREADY_EXISTS: the addresses are in use or outside of the range.
   static absl::StatusOr<std::unique_ptr<Chunk>> Import(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, UniqueFd descriptor, CUdeviceptr address,
       uint64_t size,
       CUmemAccess_flags rights = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-  // Unmaps the chunk. The bytes end with the last descriptor and mapping in any
-  // process. REQUIRES: the device has finished with them.
+  // Unmaps the chunk. The memory is freed when no process has a descriptor or a
+  // mapping of it any more. REQUIRES: the device does not use this mapping any
+  // more.
   ~Chunk();
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
-  // Sets how kernels of a device may access the chunk: cuMemSetAccess. Kernels
-  // of its own device may read and write. Returns the driver's error. May be
-  // called again with other rights; kernels that run meanwhile may see either.
+  // Sets how kernels of a device may access the chunk: cuMemSetAccess. Other
+  // devices have no access before. Fails as the driver does. May be called
+  // again with other rights; kernels that run at the time may have the old or
+  // the new rights.
   absl::Status SetAccess(CUdevice device, CUmemAccess_flags rights);
 
-  uint32_t id() const { return id_; }  // the allocator's name for it
+  uint32_t id() const { return id_; }  // the caller's number of the chunk
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }
-  // Borrowed: the chunk closes it in its destructor.
+  // The descriptor of the memory, which the chunk closes in its destructor.
   int descriptor() const { return descriptor_.get(); }
 
  private:

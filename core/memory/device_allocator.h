@@ -25,19 +25,19 @@
 namespace holdfast::memory {
 
 // An allocation and its place. A successor process can allocate the same place
-// again, because chunk ids are unique in an allocator's life.
+// again, because an allocator uses each chunk id only once.
 struct Allocation {
   CUdeviceptr address = 0;
-  uint64_t size = 0;  // as requested; 0 is allowed and has an address
+  uint64_t size = 0;  // as requested; if 0, there is an address, too
   Block block;        // block.span is the chunk's id
 };
 
-// Bytes, except for `chunks`.
+// The memory of an allocator. All numbers are bytes, except for `chunks`.
 struct MemoryStatistics {
-  uint64_t used = 0;       // in live allocations, rounded
-  uint64_t peak_used = 0;  // maximum of `used`
-  uint64_t pending = 0;    // freed, perhaps still in use by the device
-  uint64_t reserved = 0;   // in chunks
+  uint64_t used = 0;       // of the blocks of live allocations
+  uint64_t peak_used = 0;  // the maximum of `used` so far
+  uint64_t pending = 0;    // of freed blocks that the device may still use
+  uint64_t reserved = 0;   // of all chunks
   uint64_t chunks = 0;
 };
 
@@ -52,85 +52,95 @@ struct AllocatorOptions {
   // The device address to request; see AddressRange.
   CUdeviceptr address_hint = 0;
 
-  // The lowest id for new chunks. A successor's is above all ids of earlier
-  // processes, whose chunks other sessions may still hold without the successor
-  // having adopted them.
+  // The lowest id for new chunks. In a successor process it is above all ids of
+  // earlier processes: other sessions may still hold chunks of these processes
+  // that the successor has not adopted.
   uint32_t first_chunk = 1;
 
-  // Called after a chunk was made and before one is released, so that a copy of
-  // its descriptor can keep the bytes alive in another process.
+  // Called after a chunk was made, and before a chunk is released. May be
+  // empty. The caller uses them to keep the bytes alive in another process,
+  // with a copy of the chunk's descriptor.
   std::function<void(const Chunk&)> chunk_created;
   std::function<void(const Chunk&)> chunk_released;
 
-  // `reserve` is called before a chunk of this size is made; its error refuses
-  // the chunk. `release` is called when the chunk was released or could not be
-  // made. They enforce limits, which the allocator does not know.
+  // Enforce limits of memory, which the allocator itself does not have. May be
+  // empty. `reserve` is called before a chunk of `bytes` bytes is made or
+  // adopted; if it returns an error, the chunk is not made. `release` is called
+  // when the chunk was released, or could not be made after `reserve`
+  // succeeded.
   std::function<absl::Status(uint64_t bytes)> reserve;
   std::function<void(uint64_t bytes)> release;
 };
 
-// A session's memory on one device, cut from chunks. Frees are ordered by
-// streams: later work of the same stream can reuse a freed block at once, other
-// streams when the freeing stream has reached the free.
+// Allocates a session's memory on one device, from chunks. Frees are ordered by
+// streams: an allocation for the same stream can reuse a freed block at once;
+// other allocations can reuse the block when the stream has reached the free.
 //
 // If the driver checks the buffers of kernels (DriverApi::add_buffer), the
-// allocator tells it of each allocation. Then unused bytes follow each
+// allocator reports each allocation to it. Then unused bytes follow each
 // allocation of Allocate, and a block that was freed on a stream stays pending
 // for a while, so that accesses of kernels to these bytes fault.
 //
-// Not thread-safe: belongs to the thread that gives the device its work.
+// Not thread-safe: one thread of the executor enqueues the device's work, and
+// only this thread uses the allocator.
 //
-// A session's executor has one for each device. A successor restores the memory
-// from its predecessor's `chunk_created` reports:
+// A session's executor has an allocator for each device. If the executor dies,
+// its successor restores the memory from what `chunk_created` has reported:
 //
 //   allocator->BeginAdoption();
 //   allocator->Adopt(chunk, std::move(fd), address, size, shared);
 //   allocator->AllocateAt(block, size, alone);  // for each allocation
-//   allocator->EndAdoption();  // releases chunks that nothing came back to
+//   allocator->EndAdoption();  // releases chunks without allocations
 class DeviceAllocator {
  public:
-  // Addresses and sizes of allocations in shared chunks are multiples of this.
+  // Addresses and block sizes of allocations in shared chunks are multiples of
+  // this number.
   static constexpr uint64_t kAlignment = 512;  // bytes
 
-  // Reserves addresses for three times the device's memory, for fragmentation
-  // and for imported memory; takes no memory yet. Chunk sizes in `options` are
-  // rounded up to Chunk::Granularity.
+  // Makes an allocator without chunks. Reserves addresses for three times the
+  // device's memory, as room for fragmentation and imported memory; takes no
+  // memory yet. Rounds the chunk sizes in `options` up to Chunk::Granularity.
+  // Fails as the driver does.
   static absl::StatusOr<std::unique_ptr<DeviceAllocator>> Create(
       std::shared_ptr<const cuda::Context> context, AllocatorOptions options);
 
-  // REQUIRES: the device has finished with every allocation.
+  // Releases all chunks. REQUIRES: the device uses no allocation any more.
   ~DeviceAllocator();
   DeviceAllocator(const DeviceAllocator&) = delete;
   DeviceAllocator& operator=(const DeviceAllocator&) = delete;
 
-  // Allocates memory for first use by `stream`; without a stream, only blocks
-  // that no stream uses any more qualify. The bytes are not cleared. If there
-  // is no memory for another chunk, blocks until all pending frees are done and
-  // tries again; then uses room in any shared chunk. RESOURCE_EXHAUSTED:
-  // `reserve` refused a chunk, or the device has no more memory; then the
-  // message has size, free and total bytes.
+  // Allocates memory that `stream` uses first. Without a stream (null), takes
+  // only blocks that no stream uses any more. The bytes are not cleared. If
+  // there is no memory for another chunk, blocks until all pending frees are
+  // done, and tries again; then also takes room in any shared chunk.
+  // RESOURCE_EXHAUSTED: `reserve` refused a chunk, or the device has no memory;
+  // in the second case the message has the size, and the free and total bytes.
   absl::StatusOr<Allocation> Allocate(uint64_t size,
                                       const cuda::Stream* stream);
 
-  // The same in a chunk that never holds anything else, so that it can be
-  // shared with others. The size is rounded up to Chunk::Granularity.
+  // Allocates memory in a chunk of its own, which never has another allocation,
+  // so that the chunk can be shared with other processes. Rounds the size of
+  // the chunk up to Chunk::Granularity. Otherwise does the same as Allocate
+  // without a stream, but never uses a shared chunk.
   absl::StatusOr<Allocation> AllocateAlone(uint64_t size);
 
-  // Maps a predecessor's chunk again, with the same id and address; the address
-  // range must contain it. `shared`: allocations share it. Not reported as
-  // created. Fails as `reserve` or the driver. ALREADY_EXISTS: the id or the
-  // addresses are taken. INVALID_ARGUMENT: `size` is 0 or not a multiple of
+  // Maps a predecessor's chunk again, with the same id and address. `shared`:
+  // the chunk was a shared chunk. Does not call `chunk_created`. Fails as
+  // `reserve` and Chunk::Import do. ALREADY_EXISTS: `chunk` is 0 or the id of
+  // another chunk, or the addresses are taken or outside of the allocator's
+  // range. INVALID_ARGUMENT: `size` is 0 or not a multiple of
   // Chunk::Granularity.
   absl::Status Adopt(uint32_t chunk, UniqueFd descriptor, CUdeviceptr address,
                      uint64_t size, bool shared);
-  // The same for a chunk whose memory was lost: makes a new chunk with
-  // undefined bytes, and reports it as created.
+  // Does the same as Adopt for a chunk whose memory was lost: makes new memory
+  // with undefined bytes, and calls `chunk_created`.
   absl::Status AdoptAnew(uint32_t chunk, CUdeviceptr address, uint64_t size,
                          bool shared);
-  // Between BeginAdoption and EndAdoption, empty chunks are kept, because
-  // AllocateAt may still place an allocation in them.
+  // Keeps empty chunks until EndAdoption, because AllocateAt may still place an
+  // allocation in them. Until EndAdoption, only Adopt, AdoptAnew, AllocateAt
+  // and Free may change the allocator.
   void BeginAdoption() { adopting_ = true; }
-  // Releases every chunk without allocations.
+  // Releases every chunk in which AllocateAt has placed no allocation.
   void EndAdoption();
   bool HasChunk(uint32_t chunk) const { return chunks_.contains(chunk); }
   // Returns the chunk, or null. Valid until the chunk's last allocation is
@@ -140,42 +150,43 @@ class DeviceAllocator {
     return found == chunks_.end() ? nullptr : found->second.get();
   }
 
-  // Allocates exactly `block` of an adopted chunk. `alone`: it was made by
-  // AllocateAlone, so no other allocation gets the chunk. ALREADY_EXISTS: the
-  // block is taken, or does not fit the chunk. NOT_FOUND: there is no such
-  // chunk, or the block is smaller than `size`.
+  // Allocates exactly `block` of an adopted chunk, for an allocation of `size`
+  // bytes. `alone`: the predecessor made the allocation with AllocateAlone.
+  // ALREADY_EXISTS: the block is taken, or does not fit the chunk. NOT_FOUND:
+  // there is no such chunk, or the block is empty or smaller than `size`.
   absl::StatusOr<Allocation> AllocateAt(const Block& block, uint64_t size,
                                         bool alone);
 
-  // The lowest address for chunks.
+  // The lowest address of the range for chunks.
   CUdeviceptr base() const { return range_->base(); }
-  // The addresses for chunks and for imported memory of the device's kernels.
+  // The range of addresses for chunks, and for memory that the session imports
+  // for use on this device.
   const std::shared_ptr<AddressRange>& addresses() const { return range_; }
 
-  // Denies or allows writes of the device's kernels to an allocation of
-  // AllocateAlone. REQUIRES: no kernel that uses it is running.
+  // Allows or denies writes to an allocation of AllocateAlone, by kernels of
+  // this device and of all devices of AllowAccess. REQUIRES: no kernel that
+  // uses the allocation is running.
   absl::Status SetWritable(const Allocation& allocation, bool writable);
 
-  // Frees an allocation after the present work of `stream`. Does not wait: the
-  // block is pending until a later call finds that the stream has reached the
-  // free. Without a stream frees at once, which REQUIRES that the memory is not
-  // in use. REQUIRES: allocated, and not freed yet.
+  // Frees an allocation after the present work of `stream`. Does not block: the
+  // block stays pending until a later call finds that the stream has reached
+  // this point. Without a stream (null), frees the block at once; the memory
+  // must then not be in use. REQUIRES: the allocation was not freed before.
   absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
 
   // Allow or revoke the use of all present and future allocations by kernels of
-  // another device. All chunks change at once. RevokeAccess REQUIRES that none
-  // of these kernels is running. AllowAccess stops at the first error;
-  // RevokeAccess continues, and returns the first error.
+  // another device. Both change every chunk before they return. AllowAccess
+  // stops at the first error; RevokeAccess continues, and returns the first
+  // error. RevokeAccess REQUIRES that no kernel of `peer` uses the memory.
   absl::Status AllowAccess(CUdevice peer);
   absl::Status RevokeAccess(CUdevice peer);
 
-  // The figures of the last call. A finished pending free counts as pending
-  // until a call notices it.
+  // The figures after the last call. A block whose free is done counts as
+  // pending until a call notices that.
   const MemoryStatistics& statistics() const { return statistics_; }
 
  private:
-  // A freed block that work of its stream may still use, until `done`
-  // completes.
+  // A freed block. Work of the stream may use it until `done` completes.
   struct PendingFree {
     Block block;
     uint64_t stream_id;
@@ -186,23 +197,25 @@ class DeviceAllocator {
                   AllocatorOptions options, std::shared_ptr<AddressRange> range,
                   uint64_t granularity, uint64_t total);
 
-  // Returns a block of a pending free of the stream, of a shared chunk, or of a
-  // new one, in this order. REQUIRES: `size` is a multiple of kAlignment.
+  // Returns a block for an allocation. Tries, in this order, the stream's
+  // pending frees, the shared chunks, and a new chunk. REQUIRES: `size` is a
+  // multiple of kAlignment.
   absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
-  // Calls `find`. If memory has run out, releases unused chunks and calls it
-  // again.
+  // Calls `find`. If it returns RESOURCE_EXHAUSTED, waits for pending frees,
+  // releases unused chunks, and calls `find` again.
   absl::StatusOr<Block> FindOrRelease(
       absl::FunctionRef<absl::StatusOr<Block>()> find);
   // Returns the size of the block for an allocation of `size` bytes.
   uint64_t BlockBytes(uint64_t size) const;
-  // Tells a driver that checks buffers that the allocation is free once the
-  // stream comes to this point; null: now.
+  // Reports to a driver that checks buffers that the allocation is freed when
+  // the stream reaches this point; without a stream (null), at once.
   absl::Status Withdraw(const Allocation& allocation,
                         const cuda::Stream* stream) const;
   // Makes an allocation of `size` bytes of the block.
   Allocation Use(const Block& block, uint64_t size);
-  // Takes the smallest block that the stream itself has freed, if it is less
-  // than about twice the size. Needs no wait: the stream orders both uses.
+  // Takes the smallest sufficient block of the pending frees of the stream, if
+  // it is less than about twice as large as `size`. Needs no wait, because the
+  // stream orders both uses.
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
   // Creates a chunk and returns all of it as one block.
   absl::StatusOr<Block> AllocateChunk(uint64_t size);
@@ -210,9 +223,10 @@ class DeviceAllocator {
   bool IsShared(uint64_t size) const {
     return size <= options_.chunk_bytes / 2;
   }
-  // Makes a shared chunk that is no larger than `size` needs, where one of
-  // `chunk_bytes` was refused by options_.reserve. Returns nullopt if the
-  // device refused it, or if the small one is refused, too.
+  // Makes a shared chunk that is just large enough for `size`, and allocates
+  // from it. Used after options_.reserve refused a chunk of `chunk_bytes`.
+  // Returns nullopt if the device refused that chunk, or if the small chunk is
+  // refused, too.
   std::optional<Block> AllocateInSmallestChunk(uint64_t size);
   // Makes a large chunk if memory is plentiful, else a small one.
   absl::Status AllocateSharedChunk();
@@ -229,25 +243,28 @@ class DeviceAllocator {
   void AddAdopted(std::unique_ptr<Chunk> chunk, bool shared);
   void Add(std::unique_ptr<Chunk> chunk);
   void AddShared(uint32_t chunk, uint64_t size);
-  // True if AllocateAt has placed nothing in the chunk.
+  // Returns true if AllocateAt has placed no allocation in the adopted chunk.
   bool IsEmpty(uint32_t adopted) const;
-  // RESOURCE_EXHAUSTED: more bytes than the whole device has.
+  // RESOURCE_EXHAUSTED: `size` is more than the memory of the whole device.
   absl::Status CheckSize(uint64_t size) const;
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
-  // Releases pending blocks whose streams have reached the free; checks 16 at
-  // most. If the driver checks buffers, the blocks freed last stay pending.
+  // Releases pending blocks whose streams have reached the free. Checks at most
+  // 16 blocks. If the driver checks buffers, keeps the last 64 MiB of blocks
+  // pending.
   void Reap();
   // Blocks until every pending free is done, and releases the blocks.
   absl::Status WaitForPending();
-  // True if an empty shared chunk is kept for the next small allocation.
+  // Returns true if an empty shared chunk is kept for the next small
+  // allocation.
   bool HasSpare() const;
-  // False if ReleaseUnused would release nothing.
+  // Returns false if ReleaseUnused would release nothing.
   bool HasUnused() const;
   absl::Status ReleaseUnused();
-  // Returns a block to its shared chunk; releases a chunk of its own.
+  // Frees a block of a shared chunk, or releases the chunk if the block is all
+  // of it.
   void ReleaseBlock(const Block& block);
-  // Releases the spare chunk if it is larger than a new one would be.
+  // Releases the spare chunk if it is larger than a new shared chunk would be.
   void TrimSpare();
   // REQUIRES: the chunk is empty.
   void ReleaseShared(uint32_t id);
@@ -267,7 +284,7 @@ class DeviceAllocator {
   bool refused_ = false;  // options_.reserve has refused the last chunk
   BlockIndex shared_;     // free blocks of the chunks that allocations share
   std::set<uint32_t> shared_chunks_;
-  uint64_t shared_bytes_ = 0;  // of these chunks
+  uint64_t shared_bytes_ = 0;  // of all shared chunks
   std::set<uint32_t> alone_;   // chunks of AllocateAlone
   std::set<uint32_t> whole_;   // adopted chunks of one restored allocation
   bool adopting_ = false;

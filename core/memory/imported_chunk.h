@@ -16,30 +16,33 @@
 
 namespace holdfast::memory {
 
-// A chunk of another process, mapped at addresses of its own. The bytes live at
-// least as long as the mapping, even if the process that made them ends. The
-// mapping can be removed for a while; the addresses stay. Not thread-safe, but
-// may be destroyed by any thread.
+// A mapping of a chunk (chunk.h) of another process. The bytes live at least as
+// long as the mapping, even if the process that made the chunk ends. The
+// mapping can be removed and made again; this object keeps the addresses. Not
+// thread-safe, but any thread may destroy it.
 //
 // The executor makes one for each buffer that a session imports, and for each
-// mapping of MapBuffer. The owner can suspend an import: Unmap makes further
-// accesses fault instead of reading another session's memory, and Remap makes
-// the buffer valid again.
+// mapping of MapBuffer. The buffer's owner can suspend an import. The executor
+// then calls Unmap, so that accesses fault instead of reading another session's
+// memory, and later Remap, so that the buffer is valid again.
 class ImportedChunk {
  public:
-  // Takes over the addresses `range`, and maps nothing; Remap maps a chunk
-  // there. REQUIRES: the size of `range` is a multiple of Chunk::Granularity.
+  // Takes the addresses `range` over, and maps nothing yet; Remap maps a chunk
+  // there with `rights`. REQUIRES: the size of `range` is a multiple of
+  // Chunk::Granularity.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(
       std::shared_ptr<const cuda::Context> context,
       std::unique_ptr<AddressRange> range, CUmemAccess_flags rights);
-  // Reserve and Remap in one, at any address. The device enforces the rights: a
-  // kernel that writes without the right to faults. The memory may be of
-  // another device that this one can reach. `descriptor` is untrusted.
+  // Reserves `size` bytes of addresses anywhere, and calls Remap. The device
+  // enforces the rights: a kernel faults if it writes without the right to
+  // write. The memory may be of another device, if kernels of the context's
+  // device can access it. `descriptor` is untrusted.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Map(
       std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
       uint64_t size, CUmemAccess_flags rights);
 
-  // Never changes: a kernel's pointers stay valid over Unmap and Remap.
+  // The first address of the mapping. Never changes, so pointers are valid
+  // again after Unmap and Remap.
   CUdeviceptr address() const { return range_->base(); }
   uint64_t size() const { return range_->size(); }
   bool mapped() const { return chunk_ != nullptr; }
@@ -49,12 +52,12 @@ class ImportedChunk {
     return chunk_ == nullptr ? -1 : chunk_->descriptor();
   }
 
-  // REQUIRES: no device uses the memory. Kernels that use it before Remap
-  // fault.
+  // Removes the mapping. Kernels that access the addresses before Remap fault.
+  // REQUIRES: no device uses the memory.
   void Unmap() { chunk_ = nullptr; }
-  // Maps the first size() bytes of a chunk at address(). Fails as
-  // Chunk::Import; the addresses then stay unmapped, and Remap may be called
-  // again. REQUIRES: nothing is mapped.
+  // Maps the first size() bytes of a chunk at address(). Takes ownership of
+  // `descriptor`. Fails as Chunk::Import does; the addresses then stay
+  // unmapped, and Remap may be called again. REQUIRES: nothing is mapped.
   absl::Status Remap(UniqueFd descriptor);
 
  private:

@@ -12,19 +12,20 @@
 
 namespace holdfast::memory {
 
-// Memory of cuMemAlloc that other processes open by a CUipcMemHandle: CUDA's
-// older IPC, for libraries that support no other. Immutable; thread-safe.
+// Memory of cuMemAlloc that other processes can open by a CUipcMemHandle. This
+// is CUDA's older IPC, for libraries that support no other. Immutable;
+// thread-safe.
 //
-// The memory ends with this process, also by a fault. A new process must make
-// another allocation, which has another handle.
+// The memory is freed when this process ends, also if a fault ends it. A
+// successor process must make another allocation, which has another handle.
 class IpcAllocation {
  public:
-  // Allocates memory, aligned to at least 256 bytes. INVALID_ARGUMENT: `size`
-  // is 0. UNIMPLEMENTED: the driver lacks functions that IPC needs; else as
-  // cuMemAlloc.
+  // Allocates memory, aligned to at least 256 bytes. The bytes are undefined.
+  // INVALID_ARGUMENT: `size` is 0. UNIMPLEMENTED: the driver lacks functions
+  // that IPC needs. Also fails as cuMemAlloc does.
   static absl::StatusOr<std::unique_ptr<IpcAllocation>> Create(
       std::shared_ptr<const cuda::Context> context, uint64_t size);
-  // cuMemFree, which may wait for all work of the device.
+  // Frees the memory: cuMemFree, which may wait for all work of the device.
   ~IpcAllocation();
   IpcAllocation(const IpcAllocation&) = delete;
   IpcAllocation& operator=(const IpcAllocation&) = delete;
@@ -32,8 +33,8 @@ class IpcAllocation {
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }
 
-  // The result of cuIpcGetMemHandle. A process that opens the handle may map
-  // more than this allocation, so the allocation begins at `offset`.
+  // A handle of the memory. A process that opens it may map more memory than
+  // this allocation, which begins at `offset` in the mapping.
   struct Exported {
     // Valid on this machine only.
     CUipcMemHandle handle;
@@ -42,6 +43,7 @@ class IpcAllocation {
     // Bytes that the handle maps.
     uint64_t mapped_size = 0;
   };
+  // Returns the handle: cuIpcGetMemHandle. Fails as the driver does.
   absl::StatusOr<Exported> Export() const;
 
  private:

@@ -12,25 +12,26 @@
 
 namespace holdfast::memory {
 
-// An allocation of another process, opened by its IPC handle. cuMemAlloc makes
-// such memory, as PyTorch and CuPy do for most of their arrays; it cannot be
-// exported as a descriptor. The allocation ends when its own process ends, even
-// if this object lives; kernels that use it then fault. Immutable; thread-safe.
+// An allocation of another process, opened by its IPC handle. The memory is
+// that of cuMemAlloc, which PyTorch and CuPy use for most of their arrays, and
+// which cannot be exported as a descriptor. It is freed when the other process
+// ends, even if this object still exists; kernels that use it then fault.
+// Immutable; thread-safe.
 class IpcMemory {
  public:
-  // `handle` comes from a client and may be any bytes; fails as the driver does
-  // if it is no handle. The memory may be of another device that is a peer of
-  // the context's device; the context then gets access to that device.
-  // UNIMPLEMENTED: the driver lacks functions that IPC needs.
+  // Opens the memory. `handle` comes from a client and is untrusted: fails as
+  // the driver does if it is no handle. The memory may be of another device
+  // that is a peer of the context's device; the driver then enables access to
+  // that device. UNIMPLEMENTED: the driver lacks functions that IPC needs.
   static absl::StatusOr<std::unique_ptr<IpcMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle);
-  // REQUIRES: no device uses it any more.
+  // Closes the memory. REQUIRES: no device uses it any more.
   ~IpcMemory();
   IpcMemory(const IpcMemory&) = delete;
   IpcMemory& operator=(const IpcMemory&) = delete;
 
-  // The whole allocation, in bytes.
+  // The first address and the bytes of the memory that the handle maps.
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }
 

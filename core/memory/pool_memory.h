@@ -13,27 +13,29 @@
 
 namespace holdfast::memory {
 
-// An allocation of another process's memory pool, as named by cuda.core's
-// IPCBufferDescriptor. Immutable; thread-safe.
+// An imported allocation of another process's memory pool; cuda.core's
+// IPCBufferDescriptor names such an allocation. Immutable; thread-safe.
 //
 // CUDA imports the pool first and then the allocation. Each PoolMemory imports
 // the pool again, so that allocations can be released independently.
 //
-// NVIDIA's driver may map an allocation that is imported twice at one address,
-// and unmaps the address at the first cuMemFree. So the memory is freed when
-// the last PoolMemory at its address is destroyed.
+// If an allocation is imported twice, NVIDIA's driver may map it twice at the
+// same address, and unmaps that address at the first cuMemFree. So only the
+// last PoolMemory at an address calls cuMemFree.
 class PoolMemory {
  public:
-  // `pool` comes from cuMemPoolExportToShareableHandle, and `data` from
-  // cuMemPoolExportPointer. Both are untrusted, and the driver refuses invalid
-  // ones. Takes ownership of `pool`. UNIMPLEMENTED: the driver lacks the
-  // functions of pools.
+  // Imports the allocation. `pool` is a result of
+  // cuMemPoolExportToShareableHandle, and `data` of cuMemPoolExportPointer.
+  // Both are untrusted: fails as the driver does if they are invalid. Takes
+  // ownership of `pool`. UNIMPLEMENTED: the driver lacks the functions of
+  // pools.
   static absl::StatusOr<std::unique_ptr<PoolMemory>> Import(
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data);
-  // Drops the import by cuMemFree, and then the pool; the exporter's memory
-  // stays. The last PoolMemory at an address does both for all PoolMemory
-  // objects at the address. REQUIRES: no device uses the memory any more.
+  // Releases the import. If no other PoolMemory has the address, unmaps the
+  // memory by cuMemFree, and then destroys all imports of the pool for this
+  // address. The memory of the other process stays. REQUIRES: no device uses
+  // the memory any more.
   ~PoolMemory();
   PoolMemory(const PoolMemory&) = delete;
   PoolMemory& operator=(const PoolMemory&) = delete;

@@ -12,7 +12,8 @@
 namespace holdfast::nvml {
 
 // NVML as a struct of typed function pointers. Optional functions that the
-// library lacks are null. Immutable once loaded; the library stays open.
+// library lacks are null. Immutable once loaded. The library is never closed,
+// so the pointers stay valid.
 struct NvmlApi {
 #define HOLDFAST_NVML_REQUIRED(member, symbol, ...) \
   std::add_pointer_t<__VA_ARGS__> member = nullptr;
@@ -26,7 +27,8 @@ struct NvmlApi {
 absl::StatusOr<std::unique_ptr<const NvmlApi>> LoadNvml(
     const std::string& library = "libnvidia-ml.so.1");
 
-// Returns OK, or UNAVAILABLE with the function and NVML's text.
+// Returns OK for kSuccess; otherwise UNAVAILABLE, with `function` and NVML's
+// text for the result in the message.
 absl::Status ToStatus(const NvmlApi& api, const char* function, Return result);
 
 }  // namespace holdfast::nvml

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hands out addresses in one part of the window. driver/backing.h and window.h
-// map memory there.
+// Reserves addresses in one part of the window (window.h), for driver/backing.h
+// and window.h, which map memory there.
 //
-// Base addresses are multiples of the page size; sizes are whole pages.
+// All base addresses and sizes are multiples of the page size.
 #ifndef HOLDFAST_CORE_SOFTWARE_ABI_ADDRESS_SPACE_H_
 #define HOLDFAST_CORE_SOFTWARE_ABI_ADDRESS_SPACE_H_
 
@@ -25,29 +25,31 @@ constexpr size_t kHugePageSize = size_t{2} << 20;
 
 class AddressRange;
 
-// Hands out ranges of addresses, without the memory there. Thread-safe.
+// Reserves ranges of addresses. Does not map memory. Thread-safe.
 class AddressSpace {
  public:
   AddressSpace(uintptr_t base, size_t size);
 
-  // Reserves `hint` if it is not 0, aligned and free, else the lowest free
-  // addresses. `size` and `alignment` in bytes are multiples of the page size;
-  // `alignment` is a power of two. Returns null if there is no such range.
-  // REQUIRES: the space outlives the range.
+  // Reserves `size` bytes at `hint`, if `hint` is not 0, aligned and free;
+  // otherwise at the lowest free addresses. `size` and `alignment` are in bytes
+  // and multiples of the page size; `alignment` is a power of two. Returns null
+  // if there is no such range. REQUIRES: the space outlives the range.
   std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
                                         uintptr_t hint);
 
-  // The same, but takes the highest free addresses instead of the lowest: for
-  // ranges that must be free at the same addresses in another process.
+  // Does the same as Reserve, but takes the highest free addresses instead of
+  // the lowest. Used for ranges that must be free at the same addresses in
+  // another process.
   std::unique_ptr<AddressRange> ReserveHigh(size_t size, size_t alignment,
                                             uintptr_t hint);
 
-  // From now on keeps the ranges that were released last out of use, up to
-  // `bytes` of them. A call of Reserve that finds no other addresses, or whose
-  // hint is not free, ends this for all ranges that have been released so far.
+  // Makes the space keep released ranges in quarantine: it does not reserve the
+  // ranges again that were released last, up to `bytes` together. A call of
+  // Reserve that finds no other addresses, or whose hint is not free, ends the
+  // quarantine of all ranges that were released before.
   void Quarantine(size_t bytes);
 
-  // Returns true if the address lies in the space, handed out or not.
+  // Returns true if the address lies in the space, reserved or not.
   bool Contains(uintptr_t address) const { return address - base_ < size_; }
 
  private:
@@ -65,7 +67,7 @@ class AddressSpace {
   void ShrinkQuarantineLocked(size_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Called by the range's destructor.
+  // Frees a range. Called by the range's destructor.
   void Release(uintptr_t address, size_t size);
 
   const uintptr_t base_;
@@ -73,12 +75,12 @@ class AddressSpace {
   Mutex mutex_;
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);
   size_t most_quarantined_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes
-  // Released ranges, the oldest first, and their bytes.
+  // The ranges in quarantine, the oldest first, and their bytes.
   std::deque<std::pair<uintptr_t, size_t>> quarantine_ ABSL_GUARDED_BY(mutex_);
   size_t quarantined_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A reserved range; its destructor gives it back.
+// A reserved range of addresses; its destructor frees it.
 class AddressRange {
  public:
   AddressRange(const AddressRange&) = delete;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The buffers that kernels may access in memcheck mode, byte by byte. The mode
-// is off unless Enable() was called: then there is no table, and generated code
-// checks the window alone (window.h).
+// The buffers that kernels may access in memcheck mode, in which the software
+// driver checks each byte that a kernel accesses. The mode is off unless
+// Enable() was called. If it is off, there is no table, and generated code
+// checks only that accesses lie in the window (window.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_ABI_BUFFER_TABLE_H_
 #define HOLDFAST_CORE_SOFTWARE_ABI_BUFFER_TABLE_H_
 
@@ -20,42 +21,46 @@
 
 namespace holdfast::software {
 
-// The buffers, and the areas that they lie in. Addresses outside of all areas
+// The buffers, and the areas in which they lie. Every byte of an area either
+// belongs to a buffer or must not be accessed. Addresses outside of all areas
 // are not checked: local and shared memory, parameters, the heap of device
 // code, and arenas. Thread-safe.
 class BufferTable {
  public:
-  // Starts the mode for the process: the device window becomes an area.
-  // REQUIRES: no kernel was compiled and no device memory handed out before.
+  // Starts the mode for the process, and makes the device window an area.
+  // REQUIRES: no kernel was compiled and no device memory allocated before.
   static void Enable();
   // Returns the table, which lives as long as the process; null: the mode is
   // off.
   static BufferTable* Get();
 
-  // Every byte of an area belongs to a buffer, or must not be accessed.
+  // Adds an area without buffers.
   void AddArea(uint64_t begin, uint64_t size);
-  // Ends an area, and forgets the buffers in it.
+  // Removes the area that begins at `begin`, and the buffers in it.
   void ForgetArea(uint64_t begin);
 
-  // Adds a buffer, or a variable if `name` is not empty. Older buffers in the
-  // same bytes have been freed. Returns its id.
+  // Adds a buffer; if `name` is not empty, it is a variable with this name.
+  // Removes older buffers in the same bytes, which were freed. Returns the
+  // buffer's id.
   uint64_t Add(uint64_t begin, uint64_t size, std::string name);
   // Marks a buffer as freed; the report of a later access names it. Does
   // nothing if the id is not that of the buffer that begins there.
   void Remove(uint64_t begin, uint64_t id);
 
-  // Do the same as Add and Remove for a part that the program has cut out of a
-  // buffer. From the first part on, only parts of the buffer may be accessed.
-  // RemovePart does nothing if no part begins there.
+  // Add or remove a part, which is a buffer that the program has cut out of
+  // another buffer. After the first AddPart for a buffer, only its parts may be
+  // accessed. RemovePart does nothing if no part begins at `begin`.
   void AddPart(uint64_t begin, uint64_t size);
   void RemovePart(uint64_t begin);
 
-  // Returns the buffer, part or memory outside of all areas that contains
-  // `address`; nullopt: the address must not be accessed.
+  // Returns the range around `address` that may be accessed: a buffer, a part,
+  // or memory outside of all areas. Returns nullopt if `address` must not be
+  // accessed.
   std::optional<BufferSpan> Find(uint64_t address) const;
 
-  // Returns text that says where an access of `bytes` bytes lies, and follows
-  // its address: ", 4 bytes behind the end of the buffer of 16 bytes at 0x...".
+  // Returns the end of a message about an access of `bytes` bytes at `address`.
+  // It says where the access lies: ", 4 bytes behind the end of the buffer of
+  // 16 bytes at 0x...".
   std::string Describe(uint64_t address, uint64_t bytes) const;
 
  private:
@@ -87,7 +92,8 @@ class BufferTable {
                                     uint64_t bytes);
   std::string DescribeNearest(uint64_t address) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Forgets the oldest freed buffer when there are many.
+  // Records that a buffer or a part was freed. If there are too many, removes
+  // the oldest.
   void NoteFreed(bool part, uint64_t begin, uint64_t id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool InArea(uint64_t address) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
@@ -102,11 +108,11 @@ class BufferTable {
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A buffer's entry in the table, which ends with this object.
+// A buffer's entry in the table. The destructor marks the buffer as freed.
 class BufferEntry {
  public:
-  // Returns null if the mode is off, or if the bytes lie in no area of device
-  // memory.
+  // Adds the buffer to the table. Returns null if the mode is off, or if
+  // `begin` is not in the device window.
   static std::shared_ptr<const BufferEntry> Make(uint64_t begin, uint64_t size);
   ~BufferEntry();
   BufferEntry(const BufferEntry&) = delete;

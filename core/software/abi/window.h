@@ -16,68 +16,71 @@
 
 namespace holdfast::software {
 
-// Bytes before and after the window that are reserved but never mapped. An
-// access that starts within them faults.
+// The number of bytes before and after the window that are reserved but never
+// mapped. An access that starts there faults.
 inline constexpr size_t kWindowGuardBytes = size_t{4} << 30;
 
-// `size` is a power of two, and `base` a multiple of it, so that a check of an
-// address needs no subtraction. 4 TiB, or down to 32 GiB in a process with
-// limited address space. `size` is 0, and no kernel runs, if there is less.
+// The place of the window. `size` is a power of two, and `base` is a multiple
+// of `size`, so that the check of an address needs no subtraction. The size is
+// 4 TiB; in a process with limited address space it is less, but at least 32
+// GiB. If not even 32 GiB can be reserved, `size` is 0, and no kernel can run.
 struct KernelWindow {
   uintptr_t base = 0;
   size_t size = 0;
 
-  // Returns true if all bytes lie in the window; does not overflow.
+  // Returns true if [address, address + bytes) lies in the window; does not
+  // overflow.
   bool Contains(uintptr_t address, size_t bytes) const {
     return bytes <= size && address - base <= size - bytes;
   }
 };
 
-// Returns the window, reserved on first use. Never released, so that its
-// addresses never name other memory.
+// Returns the window. The first call reserves it. It is never released, so its
+// addresses never belong to other memory. Thread-safe, like all functions
+// below.
 const KernelWindow& GetKernelWindow();
 
 // Returns true if the range of arenas (core/base/arena_range.h) is a part of
-// the window. It is then reserved for the program, which maps memory there that
-// kernels reach at the same addresses.
+// the window. The range is then reserved for the program, which maps arenas
+// over it, and kernels access the arenas at the same addresses.
 bool HasArenaRange();
 
-// Half of the rest of the window, for device memory, which the driver maps at
-// addresses that it chooses. The runtime uses the other half.
+// The part of the window for device memory, in which the driver chooses
+// addresses. It is half of the window without the range of arenas. The runtime
+// uses the other half.
 struct DeviceWindow {
   uintptr_t base = 0;
   size_t size = 0;
 };
 const DeviceWindow& GetDeviceWindow();
 
-// Hands out the addresses of the device window.
+// Returns the address space of the device window. Valid until the process ends.
 AddressSpace& GetAddressSpace();
 
-// Memory in the runtime's part of the window: shared and local memory,
-// parameters, variables of modules, the heap of device code. Starts as zeros.
-// Thread-compatible.
-//
-// Each range has guards of its own, so that an overrun faults.
+// Memory in the runtime's part of the window, for shared and local memory,
+// parameters, variables of modules, and the heap of device code. The bytes are
+// zero at first. Unmapped guards before and after each memory make overruns
+// fault. Thread-compatible.
 class WindowMemory {
  public:
-  // The minimum of unmapped bytes between two ranges.
+  // The default for the bytes of each guard.
   static constexpr size_t kLeastGuardBytes = size_t{64} << 10;
 
-  // Maps at least `bytes`, in whole pages, with unmapped guards before and
-  // after. Returns null if there are no addresses or no memory. REQUIRES:
-  // `bytes` > 0.
+  // Maps at least `bytes`, in whole pages, with guards of `guard_bytes`.
+  // Returns null if `bytes` is 0, or if there are no addresses or no memory.
   static std::unique_ptr<WindowMemory> Map(
       size_t bytes, size_t guard_bytes = kLeastGuardBytes);
-  // As Map, but the bytes are not accessible: the owner opens parts of them by
-  // mprotect. Until then no limit of memory counts them.
+  // Does the same as Map, but the bytes are not accessible: the owner makes
+  // parts of them accessible by mprotect. Until then no limit of memory counts
+  // them.
   static std::unique_ptr<WindowMemory> MapClosed(
       size_t bytes, size_t guard_bytes = kLeastGuardBytes);
-  // Unmaps the memory; its addresses may be handed out again.
+  // Unmaps the memory and frees its addresses.
   ~WindowMemory();
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
-  // Kernels can change the bytes that are accessible.
+  // The first byte. Kernels can change all bytes that are accessible.
   uint8_t* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 

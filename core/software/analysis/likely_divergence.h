@@ -7,11 +7,12 @@
 
 namespace holdfast::software::analysis {
 
-// Returns true if lanes are likely to diverge so that masked code is needed: at
-// a branch that depends on data or floating-point numbers, such as the end of a
-// loop with a different count in each lane. Few warps diverge at bounds of
-// indices, or of values that are computed only from indices. `shapes` are the
-// shapes of full code.
+// Returns true if lanes are likely to diverge, so that masked code is needed.
+// This is the case at a branch that depends on loaded data or on floating-point
+// numbers, such as the end of a loop with a different number of rounds in each
+// lane. Branches that compare indices with bounds do not count, because few
+// warps diverge there. `shapes` is the analysis of full code. The result is
+// only a guess, which affects when masked code is compiled.
 bool LikelyDivergent(const lower::Kernel& kernel,
                      const DivergenceAnalysis& shapes);
 

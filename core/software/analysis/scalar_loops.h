@@ -9,21 +9,22 @@
 
 namespace holdfast::software::analysis {
 
-// Finds loops that are faster scalarized, one lane at a time, than vectorized
-// under a mask: the data decide when a lane leaves the loop, and most of the
-// work is loads from addresses that differ by lane, for which vectors do not
-// help. Such a loop only loads and computes, so no lane can observe the
-// progress of another.
+// Finds loops that run faster for one lane at a time than for vectors of lanes
+// under a mask. In such a loop, data decide when a lane leaves the loop, and
+// most of the work is loads from addresses that differ by lane, for which
+// vectors do not help. The loop only loads and computes, so no lane can observe
+// the progress of another lane.
 //
-// Returns, by block, the first block of its loop, or -1. `shapes` and
-// `divergent` (by block: lanes may diverge at its end) are the results for full
-// code.
+// Returns, by block, the first block of the loop that contains the block; -1 if
+// the block is in no such loop. `shapes` has the shapes of registers in full
+// code, and `divergent` says, by block, whether lanes may diverge at the
+// block's end.
 std::vector<int> ScalarLoops(const lower::Kernel& kernel,
                              const std::vector<LaneShape>& shapes,
                              const std::vector<bool>& divergent);
 
-// Returns true if control can enter block `k` from outside of its loop.
-// REQUIRES: the block is in such a loop.
+// Returns true if control can enter block `k` from outside of its loop. `loops`
+// is the result of ScalarLoops. REQUIRES: loops[k] is not -1.
 bool EntersScalarLoop(const lower::Kernel& kernel,
                       const std::vector<int>& loops, size_t k);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The standard library's mutexes with the annotations that clang's
-// -Wthread-safety checks. The software driver is linked without Abseil's
-// mutexes (core/software/README.md). Names and meanings are those of
-// absl::Mutex.
+// The standard library's mutexes, with the annotations that clang's
+// -Wthread-safety checks. The software driver uses them because it is linked
+// without Abseil's mutexes (core/software/README.md). Names and meanings are
+// those of absl::Mutex.
 #ifndef HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
 #define HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
 
@@ -16,14 +16,14 @@
 
 namespace holdfast::software {
 
-// Excludes all other threads. Not recursive.
+// A mutex that one thread can hold. Not recursive.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // Blocks until no other thread has it.
+  // Blocks until no other thread holds the mutex, and then holds it.
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
@@ -32,17 +32,19 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Excludes either all other threads or only writers. Not recursive.
+// A mutex that either one thread holds for writing, or any number of threads
+// hold for reading. Not recursive.
 class ABSL_LOCKABLE SharedMutex {
  public:
   SharedMutex() = default;
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
 
-  // Excludes readers, too.
+  // Holds the mutex for writing. Blocks until no other thread holds it.
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
-  // Any number of threads may have it for reading.
+  // Holds the mutex for reading. Blocks until no other thread holds it for
+  // writing.
   void ReaderLock() ABSL_SHARED_LOCK_FUNCTION() { mutex_.lock_shared(); }
   void ReaderUnlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock_shared(); }
 
@@ -96,26 +98,28 @@ class ABSL_SCOPED_LOCKABLE WriterMutexLock {
   SharedMutex& mutex_;
 };
 
-// Lets threads sleep until another one notifies them. Each wait unlocks the
-// mutex while the thread sleeps, and may end without a notification: call it in
-// a loop that tests the condition. There is no overload with a predicate,
-// because the analysis could not know which lock the predicate is called under.
+// Lets threads sleep until another thread notifies them. Each wait unlocks the
+// mutex while the thread sleeps, and locks it again before it returns. A wait
+// may end without a notification, so call it in a loop that tests the
+// condition. There is no overload with a predicate, because clang's analysis
+// could not know which mutex the predicate needs.
 class ConditionVariable {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Both may be called with or without the mutex.
+  // Wake one or all sleeping threads. May be called with or without the mutex.
   void NotifyOne() { changed_.notify_one(); }
   void NotifyAll() { changed_.notify_all(); }
 
-  // REQUIRES: the calling thread has the mutex, once.
+  // Sleeps until a notification. REQUIRES: the calling thread holds the mutex.
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
     changed_.wait(lock);
     lock.release();
   }
 
-  // Returns false if `end` has passed.
+  // Sleeps until a notification, or until the time `end`; returns false at
+  // `end`.
   bool WaitUntil(Mutex* mutex, Clock::time_point end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
@@ -124,7 +128,8 @@ class ConditionVariable {
     return status == std::cv_status::no_timeout;
   }
 
-  // Returns false if `limit` has passed.
+  // Sleeps until a notification, for at most `limit`; returns false after
+  // `limit`.
   bool WaitFor(Mutex* mutex, Clock::duration limit)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return WaitUntil(mutex, Clock::now() + limit);

@@ -9,7 +9,7 @@
 
 namespace holdfast::software {
 
-// The error message for a thread that the system refuses.
+// The text for messages about a thread that the system refuses.
 inline constexpr char kNoThread[] = "the system allows no more threads";
 
 // Starts a thread that runs `run`. Returns nullopt if the system allows no more

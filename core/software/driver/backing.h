@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory behind addresses of the device window. All device memory is in
-// memfds, so that another process can map the same bytes.
+// The memory at the addresses of the device window (abi/window.h). All device
+// memory is in memfds, so that another process can map the same bytes.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
 
@@ -21,15 +21,15 @@ constexpr size_t RoundUp(size_t size, size_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
-// Counts the bytes of the device's memory that are in use. The callers map the
-// memory themselves. Thread-safe.
+// Counts the used bytes of a device's memory. Does not map memory. Thread-safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(size_t total) : total_(total) {}
 
-  // Takes `size` bytes. Returns false, and takes nothing, if less is free.
+  // Takes `size` bytes. Returns false, and takes nothing, if fewer bytes are
+  // free.
   bool Take(size_t size);
-  // REQUIRES: the bytes were taken.
+  // Makes `size` bytes free again. REQUIRES: they were taken.
   void Return(size_t size) { used_ -= size; }
 
   size_t total() const { return total_; }
@@ -40,8 +40,8 @@ class MemoryBudget {
   std::atomic<size_t> used_{0};
 };
 
-// The base class of mappings that a Region keeps alive. The destructor unmaps
-// the memory.
+// The base class of mappings that a Region (memory_map.h) keeps alive. The
+// destructor unmaps the memory.
 class Backing {
  public:
   virtual ~Backing() = default;
@@ -50,40 +50,44 @@ class Backing {
 // Memory for cuMemAlloc and similar functions. A guard gap of 64 KiB follows
 // it, so that a kernel that runs over the end faults.
 //
-// All blocks are in one memfd, each at its offset in the window, so that they
-// need only one descriptor. A pool that is exported has its own such memfd.
+// All blocks are in one memfd, each at its offset in the device window, so that
+// they need only one descriptor. The blocks of a pool that can be exported are
+// in a memfd of the pool.
 class Block : public Backing {
  public:
   enum class Place {
-    kStart,  // begins at a page, as host memory does
-    kEnd,    // ends within 256 bytes of the gap, to find small overruns, too
+    kStart,  // begins at a page boundary, as host memory does
+    kEnd,    // ends less than 256 bytes before the gap, to find small overruns
   };
 
-  // The name of the memfd of all blocks, as other processes see it.
+  // The name of the memfd of all blocks in /proc.
   static constexpr char kMemfdName[] = "holdfast-device-memory";
-  // Returns a memfd for blocks, as large as the window; empty on failure.
+  // Returns a memfd for blocks, as large as the device window; an empty
+  // UniqueFd on failure.
   static UniqueFd CreateMemfd(const char* name);
 
-  // `fd` is a memfd of CreateMemfd; -1: the memfd of all blocks. `budget` may
-  // be null. Both must outlive the block. The bytes are zero. Memory of 2 MiB
-  // and more is aligned for huge pages. The only error is
+  // Makes a block of `size` zero bytes, readable and writable. `fd` is a memfd
+  // of CreateMemfd; -1: the memfd of all blocks. The block takes its bytes from
+  // `budget`, which may be null. `fd` and `budget` must outlive the block.
+  // Memory of 2 MiB and more is aligned for huge pages. The only error is
   // CUDA_ERROR_OUT_OF_MEMORY.
   static CUresult Create(size_t size, Place place, MemoryBudget* budget, int fd,
                          std::unique_ptr<Block>* block);
   ~Block() override;
 
-  // Gives the pages back to the system. They stay mapped and become zeros.
+  // Frees the pages. They stay mapped, and their bytes become zero.
   void Discard();
 
-  // The first byte of the allocation, aligned to 256 bytes.
+  // The address of the first byte of the allocation, a multiple of 256.
   uintptr_t address() const { return address_; }
   // The requested bytes.
   size_t size() const { return size_; }
 
-  // Returns a handle for another process. It has the block's descriptor, its
-  // whole pages and the place of the allocation in them.
+  // Returns a handle with which another process can map the block. The handle
+  // has the descriptor, the whole pages of the block, and the place of the
+  // allocation in them.
   IpcHandle handle(IpcHandle::Kind kind) const;
-  // The bytes that the budget was charged.
+  // The bytes that the block has taken from the budget.
   size_t mapped_size() const { return mapped_; }
 
  private:
@@ -92,28 +96,31 @@ class Block : public Backing {
   size_t file_offset() const;
 
   int fd_ = -1;
-  std::unique_ptr<AddressRange> range_;  // pages and gap
+  std::unique_ptr<AddressRange> range_;  // of the pages and the gap
   MemoryBudget* budget_ = nullptr;
   uintptr_t address_ = 0;
   size_t size_ = 0;
   size_t mapped_ = 0;  // bytes, whole pages, without the gap
 };
 
-// Physical memory in the sense of cuMemCreate: a memfd of its own, which this
-// object does not map. Immutable, thread-safe.
+// The physical memory of cuMemCreate: a memfd, which this object owns and does
+// not map. Immutable, thread-safe.
 //
-// The memfd is sealed against shrinking, since an importer relies on its size.
+// The memfd is sealed against shrinking, because importers rely on its size.
 class PhysicalMemory {
  public:
-  // `size` is a multiple of the page size. CUDA_ERROR_OUT_OF_MEMORY: the budget
-  // or the system has no more. The budget must outlive the memory.
+  // Makes memory of `size` zero bytes, a multiple of the page size. Takes the
+  // bytes from the budget, which must outlive the memory.
+  // CUDA_ERROR_OUT_OF_MEMORY: the budget or the system has no more memory.
   static CUresult Create(size_t size, const CUmemAllocationProp& properties,
                          MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
-  // Duplicates a descriptor that came from another process. The memory counts
-  // as memory of `device`. CUDA_ERROR_INVALID_VALUE: the file is not sealed
-  // against shrinking, or its size is not a multiple of the page size.
-  // CUDA_ERROR_OUT_OF_MEMORY: the budget has no more.
+  // Imports memory of another process. Duplicates `fd`, which is untrusted. The
+  // memory counts as memory of `device`, and takes its bytes from the budget.
+  // CUDA_ERROR_INVALID_VALUE: the file is not sealed against shrinking, or its
+  // size is 0 or not a multiple of the page size. CUDA_ERROR_OUT_OF_MEMORY: the
+  // budget has no more memory. CUDA_ERROR_OPERATING_SYSTEM: the process has no
+  // free descriptor.
   static CUresult Import(int fd, CUdevice device, MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
   ~PhysicalMemory();
@@ -135,17 +142,19 @@ class PhysicalMemory {
 // A mapping of a part of a file, at an address that the caller has reserved.
 class FileView : public Backing {
  public:
-  // Replaces an earlier mapping. There are no access rights until Protect.
-  // `address`, `size` and `offset` are multiples of the page size. The view
-  // owns `range`, which may be null, and keeps `keep` alive.
-  // CUDA_ERROR_OUT_OF_MEMORY: the system refuses.
+  // Maps `size` bytes of the file from `offset` on at `address`, in place of an
+  // earlier mapping. The bytes are not accessible before Protect. `address`,
+  // `size` and `offset` are multiples of the page size. `fd` is borrowed for
+  // the call. The view takes `range` over, which may be null, and keeps `keep`
+  // alive. CUDA_ERROR_OUT_OF_MEMORY: the system refuses the mapping.
   static CUresult Create(uintptr_t address, size_t size, int fd, size_t offset,
                          std::unique_ptr<AddressRange> range,
                          std::shared_ptr<void> keep,
                          std::unique_ptr<FileView>* view);
   ~FileView() override;
 
-  // Sets the access rights of the whole view, for kernels and the host alike.
+  // Sets the access rights of the whole view, for kernels and for the host.
+  // CUDA_ERROR_OUT_OF_MEMORY: the system refuses.
   CUresult Protect(bool readable, bool writable);
 
  private:
@@ -157,17 +166,17 @@ class FileView : public Backing {
   std::shared_ptr<void> keep_;
 };
 
-// A second mapping, in the device window, of memory that this process shares
-// with another, so that kernels can access it.
+// A second mapping of shared memory of this process. It lies in the device
+// window, so that kernels can access the memory.
 class Alias : public Backing {
  public:
-  // Maps the pages of the bytes. Returns null if they are not one shared
-  // mapping, because private memory cannot be mapped twice, or if the window
-  // has no room.
+  // Maps the pages of [address, address + size) a second time. Returns null if
+  // they are not one shared mapping (private memory cannot be mapped twice), or
+  // if the device window has no room.
   static std::unique_ptr<Alias> Create(uintptr_t address, size_t size);
   ~Alias() override;
 
-  // The address of the first byte in the window.
+  // The address of the first byte in the device window.
   uintptr_t address() const { return address_; }
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The beginning of entry points: the checks that CUDA makes before all others,
-// and the lookups of handles. Each function runs `body` only if its checks
-// pass.
+// and the lookups of handles. Each of the With... functions calls `body` only
+// if its checks pass, and then returns the result of `body`.
 //
-// Every exported function is written with one of these:
+// Every exported function is written with one of them:
 //
 //   CUresult cuStreamQuery(CUstream handle) {
 //     return WithStream(handle, [](Driver&, Stream& stream) { ... });
@@ -21,8 +21,9 @@
 
 namespace holdfast::software {
 
-// Runs body(Driver&). CUDA_ERROR_NOT_INITIALIZED: before cuInit.
-// CUDA_ERROR_NOT_PERMITTED: called by a host function.
+// Calls body(Driver&). CUDA_ERROR_NOT_INITIALIZED: cuInit has not succeeded in
+// this process. CUDA_ERROR_NOT_PERMITTED: the calling thread runs a host
+// function.
 template <typename Body>
 CUresult WithDriver(Body body) {
   ForgetRefusal();
@@ -32,7 +33,8 @@ CUresult WithDriver(Body body) {
   return body(driver);
 }
 
-// Runs body(Device&). CUDA_ERROR_INVALID_DEVICE: there is no such ordinal.
+// Calls body(Device&). CUDA_ERROR_INVALID_DEVICE: there is no such ordinal.
+// Also fails as WithDriver does, like all functions below.
 template <typename Body>
 CUresult WithDevice(CUdevice ordinal, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -41,10 +43,10 @@ CUresult WithDevice(CUdevice ordinal, Body body) {
   });
 }
 
-// Runs body(Driver&, Context&) with the thread's current context.
-// CUDA_ERROR_INVALID_CONTEXT: there is none. CUDA_ERROR_CONTEXT_IS_DESTROYED:
-// it has ended. After the fault of a kernel every call returns the fault, as on
-// a GPU.
+// Calls body(Driver&, Context&) with the thread's current context.
+// CUDA_ERROR_INVALID_CONTEXT: the thread has no current context.
+// CUDA_ERROR_CONTEXT_IS_DESTROYED: that context has ended. After the fault of a
+// kernel, returns the error of the fault, as on a GPU.
 template <typename Body>
 CUresult WithContext(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -59,9 +61,9 @@ CUresult WithContext(Body body) {
   });
 }
 
-// Runs body(Driver&). For calls on objects, which know their contexts, so that
-// no context has to be current. After the fault of a kernel every call returns
-// the fault.
+// Calls body(Driver&). For calls about objects that belong to a context, so
+// that the thread needs no current context. After the fault of a kernel,
+// returns the error of the fault.
 template <typename Body>
 CUresult WithObjects(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -70,9 +72,9 @@ CUresult WithObjects(Body body) {
   });
 }
 
-// Returns the error for a handle without an object: `unknown`, or
-// CUDA_ERROR_CONTEXT_IS_DESTROYED if the current context has ended, and thus
-// its objects, too.
+// Returns the error for a handle without an object:
+// CUDA_ERROR_CONTEXT_IS_DESTROYED if the current context has ended, which also
+// ends its objects; otherwise `unknown`.
 inline CUresult ErrorOfMissing(CUresult unknown) {
   const CUcontext current = CurrentContext();
   return current != nullptr && FindContext(current) == nullptr
@@ -80,16 +82,17 @@ inline CUresult ErrorOfMissing(CUresult unknown) {
              : unknown;
 }
 
-// True for the handles of the default streams, which belong to the current
-// context.
+// Returns true for the handles of the default streams, which belong to the
+// current context.
 inline bool IsDefaultStream(CUstream stream) {
   return stream == nullptr || stream == CU_STREAM_LEGACY ||
          stream == CU_STREAM_PER_THREAD;
 }
 
-// Returns the default stream that a handle means in this context. A null handle
-// is the legacy default stream, or the calling thread's own under
-// PerThreadDefaultStream.
+// Returns the default stream that a handle means in this context. REQUIRES:
+// IsDefaultStream is true for the handle. A null handle means the legacy
+// default stream; in a PerThreadDefaultStream scope (driver.h), it means the
+// default stream of the calling thread.
 inline std::shared_ptr<Stream> DefaultStream(Context& context,
                                              CUstream stream) {
   if (stream == nullptr) {
@@ -100,9 +103,9 @@ inline std::shared_ptr<Stream> DefaultStream(Context& context,
                                     : context.per_thread_stream();
 }
 
-// Runs body(Driver&, Stream&). A default stream belongs to the current context,
-// any other stream to the context that made it. CUDA_ERROR_INVALID_HANDLE:
-// there is no such stream.
+// Calls body(Driver&, Stream&). For a default stream, makes the checks of
+// WithContext; for any other stream, those of WithObjects.
+// CUDA_ERROR_INVALID_HANDLE: there is no such stream.
 template <typename Body>
 CUresult WithStream(CUstream handle, Body body) {
   if (IsDefaultStream(handle)) {
@@ -117,7 +120,8 @@ CUresult WithStream(CUstream handle, Body body) {
   });
 }
 
-// Runs body(Event&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
+// Calls body(Event&). CUDA_ERROR_INVALID_HANDLE: there is no such event. Also
+// fails as WithObjects does.
 template <typename Body>
 CUresult WithEvent(CUevent handle, Body body) {
   return WithObjects([&](Driver& driver) -> CUresult {
@@ -127,7 +131,7 @@ CUresult WithEvent(CUevent handle, Body body) {
   });
 }
 
-// True if any of the pointers is null.
+// Returns true if any of the pointers is null.
 template <typename... Pointers>
 bool AnyNull(const Pointers*... pointers) {
   return ((pointers == nullptr) || ...);

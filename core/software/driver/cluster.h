@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Thread block clusters: the cluster sizes that a launch may have.
+// The sizes of thread block clusters that launches may have.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_CLUSTER_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_CLUSTER_H_
 
@@ -11,12 +11,13 @@
 
 namespace holdfast::software {
 
-// Checks the cluster of a launch. If the launch names no cluster and the kernel
-// requires a cluster on the device, first sets the required cluster. Each error
-// has a reason (refusal.h).
+// Checks the cluster of a launch. If the launch has no cluster and the kernel
+// requires one on the device, first sets the cluster of *geometry to the
+// required cluster. Stores a reason for each error (refusal.h).
 // CUDA_ERROR_INVALID_CLUSTER_SIZE: the cluster does not divide the grid,
 //   exceeds a limit, or differs from the cluster that the kernel requires; or
-//   the preferred cluster does not fit the cluster or the grid.
+//   the preferred cluster is not a multiple of the cluster or does not divide
+//   the grid.
 // CUDA_ERROR_NOT_SUPPORTED: the cluster has several blocks, and the device has
 //   no clusters.
 CUresult ResolveCluster(const Kernel& kernel, const Device& device,

@@ -15,32 +15,34 @@
 namespace holdfast::software {
 
 // The code of a loaded image. The code of a module belongs to one context. The
-// code of a CUlibrary has a copy of its variables for each context that uses
-// it, as in CUDA. The variables of a copy are in the memory map while the copy
-// lives. Thread-safe.
+// code of a CUlibrary has a copy for each context that uses it, with variables
+// of its own, as in CUDA. The variables of a copy are in the memory map as long
+// as the copy exists. Thread-safe.
 class Code {
  public:
-  // `owner` is a module's context; null for a library. `memory` must outlive
-  // the code.
+  // Makes the code of `image`. `owner` is the context of a module; null for a
+  // library. `memory` must outlive the code.
   Code(std::unique_ptr<Executable> image, const Context* owner,
        MemoryMap& memory);
   ~Code();
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
-  // The image, for queries whose answer is the same for all copies.
+  // The image, for queries whose result is the same for all copies.
   const Executable& image() const { return *image_; }
 
-  // Returns false for a module of another context.
+  // Returns true unless this is the code of a module of another context.
   bool UsableIn(const Context& context) const {
     return owner_ == 0 || owner_ == context.id();
   }
 
   // Returns the module's code, or the library's copy for `context`, which the
-  // first call makes. Null: there is no memory for its variables.
+  // first call makes. Returns null if there is no memory for the variables of
+  // the copy.
   std::shared_ptr<Executable> For(const Context& context);
 
-  // Drops the copy of a context that ends. REQUIRES: the copy does not run.
+  // Drops the copy for a context that ends. REQUIRES: no kernel of the copy is
+  // running.
   void EndContext(uint64_t context_id);
 
  private:

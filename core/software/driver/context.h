@@ -19,71 +19,74 @@ namespace holdfast::software {
 
 class Device;
 
-// The streams and settings of one CUcontext. Resources name their context by
-// id; destroying the context frees them (see Driver::EndContext).
-// Thread-safe.
+// The streams and settings of one CUcontext. Resources store the id of their
+// context; Driver::EndContext frees them. Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  // `flags` are CU_CTX_...; the device must outlive the context.
+  // `flags` are CU_CTX_... flags. The device must outlive the context.
   Context(Device& device, unsigned flags, CUcontext handle);
 
   Device& device() const { return device_; }
   int ordinal() const;  // of the device
-  // Never used twice in a process, unlike addresses.
+  // A number that no other context of the process ever has.
   uint64_t id() const { return id_; }
   // May change after the context was made, by cuDevicePrimaryCtxSetFlags.
   std::atomic<unsigned>& flags() { return flags_; }
-  // A hint, which changes no result.
+  // The value of cuCtxSetCacheConfig, which has no effect.
   std::atomic<CUfunc_cache>& cache_config() { return cache_config_; }
   CUcontext handle() const { return handle_; }
 
-  // False from End on.
+  // True until End.
   bool alive() const { return alive_; }
 
-  // The legacy default stream; made on first use.
+  // Returns the legacy default stream. The first call makes it.
   std::shared_ptr<Stream> legacy_stream();
-  // The calling thread's own default stream. Ordered against the legacy stream;
-  // made on first use.
+  // Returns the default stream of the calling thread, which is a blocking
+  // stream. The first call of a thread makes it.
   std::shared_ptr<Stream> per_thread_stream();
-  // Makes a stream. A priority out of range becomes the nearest valid one.
+  // Makes a stream. `flags` are CU_STREAM_... flags. Replaces a priority beyond
+  // the range by the nearest valid one.
   std::shared_ptr<Stream> CreateStream(unsigned flags, int priority);
 
-  // Blocks until all work that is enqueued in any stream, also in destroyed
-  // streams, is done. The calling thread helps to run the work.
+  // Blocks until all work is done that was enqueued in the context's streams,
+  // destroyed streams included. The calling thread helps to run the work.
   void Synchronize();
-  // The same, except for streams that are held up: they wait for a value in
-  // memory, perhaps for ever.
+  // Does the same as Synchronize, but does not wait for streams that are held
+  // up, which means that they wait for a value in memory, perhaps for ever.
   void DrainUnlessHeldUp();
 
-  // Synchronizes, and releases the streams. Calls that need a living context
-  // fail from now on. REQUIRES: the caller holds a reference to the context,
-  // because the streams may hold the only other references.
+  // Calls Synchronize, ends the context, and releases its streams. Later calls
+  // that need a living context fail. REQUIRES: the caller holds a reference to
+  // the context, because the streams may hold the only other references.
   void End();
 
-  // Adds to `after` the work that, by the default stream's semantics, comes
-  // before work that is about to enter `stream`. Work of a blocking stream
-  // comes after the legacy stream's work. Work of the legacy stream comes after
-  // the work of all blocking streams. Non-blocking streams have no such order.
+  // Appends to `after` tickets of the work that must be done before work that
+  // is about to enter `stream`, by the semantics of the legacy default stream.
+  // Work of a blocking stream runs after the legacy stream's work. Work of the
+  // legacy stream runs after the work of all blocking streams. Non-blocking
+  // streams have no such order.
   void AddImplicitOrder(const Stream& stream, std::vector<Ticket>* after);
 
-  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess. Return
-  // CUDA_ERROR_PEER_ACCESS_... if access was enabled already, or is not
-  // enabled.
+  // Implement cuCtxEnablePeerAccess and cuCtxDisablePeerAccess. They only
+  // record the access. CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED or
+  // CUDA_ERROR_PEER_ACCESS_NOT_ENABLED: there is nothing to change.
   CUresult EnablePeer(const Context& peer);
   CUresult DisablePeer(const Context& peer);
 
-  // Get or set CU_LIMIT_.... Return CUDA_ERROR_UNSUPPORTED_LIMIT or
-  // CUDA_ERROR_INVALID_VALUE. The stack of a thread has 512 KiB at most, as on
-  // a GPU.
+  // Implement cuCtxGetLimit and cuCtxSetLimit. CUDA_ERROR_UNSUPPORTED_LIMIT:
+  // devices do not have the limit. CUDA_ERROR_INVALID_VALUE: there is no such
+  // limit, the stack of a thread would have more than 512 KiB (as on a GPU), or
+  // the size of the heap cannot change because the heap is in use.
   CUresult GetLimit(CUlimit limit, size_t* value) const;
   CUresult SetLimit(CUlimit limit, size_t value);
 
  private:
-  // Makes a stream. Drops idle streams that only streams_ refers to.
+  // Makes a stream and adds it to streams_. Drops idle streams to which only
+  // streams_ refers.
   std::shared_ptr<Stream> AddStreamLocked(Stream::Kind kind, unsigned flags,
                                           int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A copy, to be used without the lock.
+  // Returns a copy of streams_, for use without the lock.
   std::vector<std::shared_ptr<Stream>> Streams();
 
   Device& device_;
@@ -97,8 +100,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::shared_ptr<Stream> legacy_ ABSL_GUARDED_BY(mutex_);
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread_
       ABSL_GUARDED_BY(mutex_);
-  // All that may have work, the default ones included. A stream that only
-  // this list still knows, and that is idle, is dropped.
+  // All streams that may have work, default streams included. AddStreamLocked
+  // drops idle streams to which nothing else refers.
   std::vector<std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
   std::map<CUlimit, size_t> limits_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> peers_ ABSL_GUARDED_BY(mutex_);  // ids of contexts

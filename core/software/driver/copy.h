@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills in stream order, checked before they are enqueued.
+// Copies and fills in stream order. They are checked before they are enqueued.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_COPY_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_COPY_H_
 
@@ -17,20 +17,21 @@ namespace holdfast::software {
 // The kind of memory that a call declares for one of its pointers.
 enum class Side {
   kHost,
-  kDevice,  // must be known to CUDA
-  kAny,     // determined by the address
+  kDevice,  // memory that CUDA calls have allocated or registered
+  kAny,     // host or device memory, depending on the address
 };
 
-// One end of a copy: rows of `pitch` bytes, planes of `pitch * rows` bytes. A
-// copy of one plane ignores `rows`; a copy of one row also ignores `pitch`.
+// One end of a copy. Its rows are `pitch` bytes apart, and its planes `pitch *
+// rows` bytes. A copy of one plane ignores `rows`; a copy of one row also
+// ignores `pitch`.
 struct CopyEnd {
   uintptr_t address = 0;
   Side side = Side::kAny;
   size_t pitch = 0;
-  size_t rows = 0;  // from one plane to the next
+  size_t rows = 0;  // the number of rows from one plane to the next
 };
 
-// `depth` planes of `height` rows of `width` bytes.
+// A copy of `depth` planes of `height` rows of `width` bytes.
 struct Copy {
   CopyEnd destination;
   CopyEnd source;
@@ -43,8 +44,8 @@ struct Copy {
 // copy of 0 bytes does nothing.
 size_t BytesOf(const Copy& copy);
 
-// The locations of both ends of a copy, from the first to the last byte
-// accessed.
+// The locations (memory_map.h) of both ends of a copy, each from the first to
+// the last accessed byte.
 struct CopyLocations {
   Location destination = Location::kInvalid;
   Location source = Location::kInvalid;
@@ -53,23 +54,26 @@ struct CopyLocations {
     return destination != Location::kInvalid && source != Location::kInvalid;
   }
 };
-// Returns the locations. An end with kDevice that is not known to CUDA is
-// kInvalid.
+// Returns the locations of both ends. The location of an end is kInvalid if the
+// copy may not access it, or if its side is kDevice and no CUDA call has made
+// the memory.
 CopyLocations Locate(const MemoryMap& memory, const Copy& copy);
 
-// Copies at once. REQUIRES: Locate() finds both ends valid. Overlapping rows
-// are moved as by memmove, one by one.
+// Makes the copy on the calling thread. Copies row by row, as memmove does.
+// REQUIRES: Locate() finds both ends valid.
 void Run(const Copy& copy);
 
-// Enqueues a copy. Returns CUDA_ERROR_INVALID_VALUE unless every byte may be
-// accessed. Blocks until the copy is done if `wait`, and, as CUDA does, if an
-// end is pageable memory. A pageable source of up to 64 KiB is staged instead,
-// unless the destination is pageable, too. If the stream is idle, the calling
-// thread does copies of up to 64 KiB itself.
+// Enqueues a copy. Blocks until the copy is done if `wait` is true or, as CUDA
+// does, if an end is pageable memory. For a pageable source of up to 64 KiB and
+// a destination that is not pageable, copies the source to a buffer instead of
+// blocking. If the stream is idle, the calling thread makes copies of up to 64
+// KiB itself. CUDA_ERROR_INVALID_VALUE: a byte of an end must not be accessed.
+// Also fails as Stream::Add does. After a wait, returns the error of a kernel's
+// fault.
 CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
                      bool wait);
 
-// Sets `height` rows of `width` elements of 1, 2 or 4 bytes to `value`.
+// A fill of `height` rows of `width` elements of 1, 2 or 4 bytes with `value`.
 struct Fill {
   uintptr_t address = 0;
   size_t pitch = 0;  // bytes from row to row; ignored if height is 1
@@ -79,16 +83,16 @@ struct Fill {
   size_t height = 1;
 };
 
-// Returns CUDA_ERROR_INVALID_VALUE unless address and pitch are multiples of
-// the element, rows do not overlap, and every byte may be written. An empty
-// fill is valid. Pageable memory is invalid.
+// Checks a fill. CUDA_ERROR_INVALID_VALUE: address or pitch is not a multiple
+// of the element's size, rows overlap, a byte must not be written, or the
+// memory is pageable. An empty fill is valid.
 CUresult CheckFill(const MemoryMap& memory, const Fill& fill);
 
-// Fills at once. REQUIRES: CheckFill() succeeds.
+// Makes the fill on the calling thread. REQUIRES: CheckFill() succeeds.
 void Run(const Fill& fill);
 
-// Enqueues a fill. Fails as CheckFill. If the stream is idle, the calling
-// thread does fills of up to 64 KiB itself.
+// Enqueues a fill. If the stream is idle, the calling thread makes fills of up
+// to 64 KiB itself. Fails as CheckFill and Stream::Add do.
 CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill);
 
 }  // namespace holdfast::software

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices that fail on purpose, for tests of the layers above the driver.
+// Makes devices fail on purpose, for tests of the layers above the driver.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_DEFECTS_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_DEFECTS_H_
 
@@ -15,18 +15,19 @@ enum class Defect {
   kGone,   // no context can be made: CUDA_ERROR_DEVICE_UNAVAILABLE
   kFault,  // kernels end with CUDA_ERROR_ECC_UNCORRECTABLE
   kHang,   // kernels never end
-  kWait,   // no context is made while the file has this
+  kWait,   // making a context blocks while the file has this defect
 };
 
-// Parses lines of "ORDINAL gone", "ORDINAL fault", "ORDINAL hang" or "ORDINAL
-// wait". Skips other lines.
+// Parses lines of the form "ORDINAL gone", "ORDINAL fault", "ORDINAL hang" or
+// "ORDINAL wait". Returns the defects by ordinal. Skips other lines.
 std::map<int, Defect> ParseDefects(absl::string_view text);
 
 // Returns the device's defect from the file that HOLDFAST_SOFTWARE_DEFECTS
-// names. The first call for a device, which makes a context, reads the file;
-// later calls for the device return the same defect. While the file gives kWait
-// for the device, the first call blocks and reads the file again; calls for
-// other devices do not wait. Thread-safe.
+// names; kNone if the variable is not set. The first call for a device, which
+// the making of a context causes, reads the file; later calls for the device
+// return the same defect. While the file has kWait for the device, the first
+// call blocks and reads the file again. Calls for other devices do not wait.
+// Thread-safe.
 Defect DefectOf(int ordinal);
 
 }  // namespace holdfast::software

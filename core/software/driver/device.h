@@ -11,7 +11,7 @@
 
 namespace holdfast::software {
 
-// The limits of the simulated device; launches and occupancy use them, too.
+// The limits of the simulated device, for attributes, launches and occupancy.
 // They are the limits of compute capability 9.0, even if the settings choose
 // another compute capability.
 struct DeviceLimits {
@@ -23,25 +23,27 @@ struct DeviceLimits {
   static constexpr int kBlocksPerMultiprocessor = 32;
   static constexpr int kRegisters = 65536;  // per block, per multiprocessor
   // Bytes of shared memory: of a block without and with opting in, of a
-  // multiprocessor, and for the system in addition to each block's own.
+  // multiprocessor, and reserved for the system in addition to the memory of
+  // each block.
   static constexpr int kSharedPerBlock = 48 << 10;
   static constexpr int kSharedPerBlockOptIn = 227 << 10;
   static constexpr int kSharedPerMultiprocessor = 228 << 10;
   static constexpr int kSharedReservedPerBlock = 1 << 10;
-  // Bytes of an access policy window, which has no effect.
+  // The maximum of the bytes of an access policy window, which has no effect.
   static constexpr int kAccessPolicyWindow = 128 << 20;
-  // The most blocks of a cluster; the most for kernels with
-  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED.
+  // The maximum of the blocks of a cluster, without and with
+  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED of the kernel.
   static constexpr int kClusterBlocks = 8;
   static constexpr int kLargeClusterBlocks = 16;
 };
 
-// The CPU as a CUDA device. All devices share the machine's threads; each has
-// memory of its own. Immutable but for its budget and pool; thread-safe.
+// The CPU as a CUDA device. All devices of the process run kernels on the same
+// threads; each device has memory of its own. Only the budget and the pools
+// change. Thread-safe.
 class Device {
  public:
-  // `index` counts the machine's devices, `ordinal` those that this process
-  // sees.
+  // `index` is the device's number among all devices of the machine, and
+  // `ordinal` among the devices that are visible to this process.
   //
   // REQUIRES: settings.memory_bytes has an entry for `index`.
   Device(int index, CUdevice ordinal, const Settings& settings);
@@ -53,26 +55,30 @@ class Device {
   CUdevice ordinal() const { return ordinal_; }
   // "Holdfast software device (AMD EPYC, 2 threads)".
   const std::string& name() const { return name_; }
-  // The same on each start on one machine.
+  // The UUID, which is the same at each start on one machine.
   const CUuuid& uuid() const { return uuid_; }
-  // "ffff:00:02.0" for index 2, in a domain that no real device has.
+  // Returns "ffff:00:02.0" for index 2: an address in a domain that no real
+  // device has.
   std::string pci_bus_id() const;
-  // One for each thread that runs kernels.
+  // The number of threads that run kernels; each counts as a multiprocessor.
   int multiprocessors() const { return settings_.threads; }
   bool has_clusters() const { return settings_.compute_major >= 9; }
-  // The unused part of the memory that the settings give the device.
+  // The budget of the device's memory, whose size the settings determine.
   MemoryBudget& memory() { return memory_; }
 
-  // Handles of the pools of cuDeviceGetDefaultMemPool and cuDeviceGetMemPool.
+  // The handle of the pool of cuDeviceGetDefaultMemPool. set_default_pool also
+  // sets current_pool. REQUIRES: it is called once, before other threads use
+  // the device.
   CUmemoryPool default_pool() const { return default_pool_; }
   void set_default_pool(CUmemoryPool pool) {
     current_pool = default_pool_ = pool;
   }
-  // The pool of cuMemAllocAsync; the application may set another one.
+  // The pool of cuMemAllocAsync and cuDeviceGetMemPool; the application may set
+  // another pool.
   std::atomic<CUmemoryPool> current_pool{nullptr};
 
-  // Returns false if there is no such attribute. The value is 0 for a
-  // capability that the device lacks.
+  // Sets *value to the value of an attribute; 0 for a capability that the
+  // device lacks. Returns false if there is no such attribute.
   bool Attribute(CUdevice_attribute attribute, int* value) const;
 
  private:

@@ -30,37 +30,38 @@ struct PciBusId;
 namespace holdfast::software {
 
 // The state of the driver in this process: its devices, and the objects that
-// handles name. Made on the first call and never destroyed, so that threads of
-// streams may run until the process ends. Thread-safe.
+// handles name. The first call makes it. It is never destroyed, so that threads
+// of streams may run until the process ends. Thread-safe.
 //
-// Handles are looked up in the tables below, each with a lock of its own;
-// call.h does that for entry points.
+// Each table of handles below has a lock of its own. Entry points look handles
+// up with the functions of call.h.
 class Driver {
  public:
-  // Makes the driver, with its devices, from the settings on the first call.
-  // Never fails.
+  // Returns the driver. The first call makes it and its devices from the
+  // settings. Never fails.
   static Driver& Get();
 
-  // cuInit. All other calls are refused before it. Returns false in a process
-  // that was forked from one that uses the driver.
+  // Implements cuInit: entry points fail before it. Returns false in a process
+  // that was forked from a process that uses the driver.
   bool Initialize();
-  // True after Initialize. False in a process that was forked from then on: it
-  // has none of the threads that run kernels.
+  // True after Initialize. False in a process that was forked after Initialize,
+  // because it lacks the threads that run kernels.
   bool initialized() const { return initialized_; }
 
   int device_count() const { return static_cast<int>(devices_.size()); }
-  // Returns null if there is no such device. The ordinal counts the devices
-  // that are visible to this process.
+  // Returns the device with this ordinal, which counts the devices that are
+  // visible to this process. Returns null if there is no such device.
   Device* FindDevice(CUdevice ordinal);
-  // Finds a device by its place on the PCI bus; null if there is none.
+  // Returns the device with this PCI address; null if there is none.
   Device* FindDevice(const cuda::PciBusId& id);
-  // The current context's device, else the first. REQUIRES: there is a device.
+  // Returns the device of the current context; without a current context, the
+  // first device. REQUIRES: there is a device.
   Device& CurrentDevice();
   ContextTable& contexts() { return contexts_; }
 
-  // All memory that CUDA knows.
+  // All memory that CUDA calls have allocated, registered or imported.
   MemoryMap memory;
-  // Memory of other processes, by its IPC handle.
+  // The imported memory of other processes, by its IPC handle.
   IpcImports imports;
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, Event> events;
@@ -72,18 +73,20 @@ class Driver {
   GraphHandles graphs;
   cuda::CoredumpTable<Mutex, MutexLock> coredumps;
 
-  // Waits for the context's work and frees everything that it owns.
+  // Blocks until the context's work is done, ends the context, and frees
+  // everything that belongs to it.
   void EndContext(Context& context);
 
-  // Waits until no work runs that could touch memory, except for streams that
-  // wait for a value in memory, perhaps for ever: work behind such a wait must
-  // not use memory that is freed before it, as on a GPU.
+  // Blocks until the work of all contexts is done, so that memory can be freed.
+  // Does not wait for streams that wait for a value in memory, perhaps for
+  // ever: as on a GPU, the program must not free memory that later work of such
+  // a stream uses.
   void DrainAll();
 
  private:
   Driver();
 
-  // Each device gets its default pool.
+  // Makes the devices and their default pools.
   std::vector<std::unique_ptr<Device>> MakeDevices();
 
   std::atomic<bool> initialized_{false};
@@ -92,27 +95,32 @@ class Driver {
   ContextTable contexts_;                               // of devices_
 };
 
-// The functions below use the calling thread's stack of contexts. It holds
-// handles, because a context may end while it is on a stack. Returns null for a
-// handle of no live context. The current context is found without a lookup.
+// Each thread has a stack of contexts, of which the top is its current context.
+// The stack holds handles, because a context may end while it is on a stack.
+//
+// Returns the living context with this handle; null if there is none. Needs no
+// lookup in a table for the current context.
 std::shared_ptr<Context> FindContext(CUcontext handle);
-// Returns the top of the stack, which may be a context that has ended; null if
-// the stack is empty.
+// Returns the top of the calling thread's stack, which may be a context that
+// has ended; null if the stack is empty.
 CUcontext CurrentContext();
-// Replaces the top of the stack; null removes it.
+// Replaces the top of the calling thread's stack; null removes it.
 void SetCurrentContext(CUcontext context);
-// Pushes `context` onto the stack.
+// Pushes `context` onto the calling thread's stack.
 void PushContext(CUcontext context);
-// Pops the top. Returns false if the stack is empty.
+// Pops the top of the calling thread's stack and sets *context to it. Returns
+// false if the stack is empty.
 bool PopContext(CUcontext* context);
 
-// While one lives, a null stream handle means the thread's own default stream.
+// A scope in which a null stream handle of the calling thread means the
+// thread's own default stream.
 class PerThreadDefaultStream {
  public:
-  // For the per-thread variants of entry points (api/proc_address.cc). Scopes
-  // nest.
+  // Begins a scope. The per-thread variants of entry points
+  // (api/proc_address.cc) use such scopes. Scopes nest.
   PerThreadDefaultStream();
   ~PerThreadDefaultStream();
+  // Returns true if the calling thread is in such a scope.
   static bool Active();
 
  private:

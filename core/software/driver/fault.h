@@ -13,19 +13,24 @@
 
 namespace holdfast::software {
 
-// Records the process's first fault and prints it; later ones are dropped.
+// Records the process's first fault, and prints its name and `message` on
+// standard error. Drops later faults. `result` is not CUDA_SUCCESS.
+// Thread-safe, as are all functions below.
 void ReportFault(CUresult result, absl::string_view message);
 
-// Makes ReportFault() record later faults without printing them, because the
-// program reports them itself. The driver then explains no refusal either.
+// Makes ReportFault record later faults without printing them, because the
+// program prints the driver's messages itself. RefuseCode (refusal.h) then does
+// not print the reasons of refusals, either.
 void LeaveFaultsToProgram();
+
+// Returns true after LeaveFaultsToProgram.
 bool AreFaultsLeftToProgram();
 
-// Returns the first fault's code; CUDA_SUCCESS while nothing has faulted.
+// Returns the first fault's code; CUDA_SUCCESS if there was no fault.
 CUresult LastFault();
 
 // Returns the message of the first fault, which names kernel, block, thread and
-// PTX line; null if nothing has faulted. Valid as long as the process.
+// PTX line; null if there was no fault. Valid until the process ends.
 const char* LastFaultMessage();
 
 }  // namespace holdfast::software

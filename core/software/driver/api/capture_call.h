@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of stream capture for entry points. Each check costs the load of one
-// number while no stream captures.
+// Checks of stream capture for entry points. While no stream is captured, each
+// check is only a load of one number.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
 
@@ -12,9 +12,11 @@
 
 namespace holdfast::software {
 
-// Returns true if the call must not submit its work; it then returns *result.
-// If the stream captures, make(NodeWork*) sets the parameters of a node,
-// which is added to the capture.
+// Captures the work of a call. Returns true if the entry point must not enqueue
+// its work, and must return *result instead. If the stream is captured, calls
+// make(NodeWork*), which sets the parameters of a node, and adds the node to
+// the capture. Invalidates captures as CUDA does, and sets *result to the
+// error.
 template <typename Make>
 bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   if (driver.graphs.capturing == 0) return false;
@@ -39,22 +41,23 @@ bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   return true;
 }
 
-// The same for a call that cannot be captured; invalidates the capture.
+// Does the same as Captured for a call that cannot be captured: if the stream
+// is captured, invalidates the capture.
 inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
   return Captured(driver, stream, result, [](NodeWork*) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   });
 }
 
-// Invalidates the stream's capture, if it captures.
+// Invalidates the stream's capture, if the stream is captured.
 inline void BreakCapture(Driver& driver, Stream& stream) {
   if (driver.graphs.capturing == 0) return;
   const DefinitionsLock lock(driver.graphs);
   if (stream.capture != nullptr) stream.capture->capture->is_invalidated = true;
 }
 
-// For calls that CUDA calls unsafe during a capture of any stream, such as
-// cuMemAlloc. Returns the error if the call is not allowed.
+// Makes the check of CheckUnsafeCall (graph/capture.h), for calls that CUDA
+// calls unsafe during the capture of any stream, such as cuMemAlloc.
 inline CUresult CheckUnsafe(Driver& driver) {
   if (driver.graphs.capturing == 0) return CUDA_SUCCESS;
   const DefinitionsLock lock(driver.graphs);

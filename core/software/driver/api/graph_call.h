@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions with which entry points about graphs look up their handles. Each
-// calls `body` with the objects and returns its result, or returns
-// CUDA_ERROR_INVALID_VALUE if a handle is not valid. The lock of all
-// definitions is held while `body` runs, except in WithExec.
+// function calls `body` with the objects and returns the result of `body`. If a
+// handle is not valid, it returns CUDA_ERROR_INVALID_VALUE. All but WithExec
+// hold the lock of all graph definitions (DefinitionsLock) while `body` runs.
+// All fail as WithDriver does.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_CALL_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_CALL_H_
 

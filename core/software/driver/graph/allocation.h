@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that graphs allocate and free while they run.
+// The memory of the allocation nodes of graphs.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_ALLOCATION_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_ALLOCATION_H_
 
@@ -21,12 +21,12 @@
 namespace holdfast::software {
 
 // The memory of one allocation node. Its address is fixed when the node is
-// added. It is charged to the device's memory from its first launch until it is
-// trimmed; host memory is never charged. GraphMemory makes a GraphAllocation
-// and manages its state.
+// added. It counts as used memory of the device from the node's first launch
+// until a trim; host memory never counts. GraphMemory makes the object and
+// manages its state.
 class GraphAllocation {
  public:
-  // `kind` is the kind of its region.
+  // `kind` is the kind of the memory's region in `map`.
   GraphAllocation(Device& device, MemoryKind kind, MemoryMap& map,
                   std::unique_ptr<Block> block);
   ~GraphAllocation();
@@ -37,8 +37,9 @@ class GraphAllocation {
   uintptr_t address() const { return block_->address(); }
   size_t size() const { return block_->size(); }
 
-  // True if a node frees the memory. A second such node, in this or another
-  // graph, is refused. Guarded by the lock of all graph definitions.
+  // True if a node frees the memory. Only one node, in this or another graph,
+  // may do that. Guarded by the lock of graph definitions
+  // (GraphHandles::mutex).
   bool has_free_node = false;
 
  private:
@@ -48,61 +49,68 @@ class GraphAllocation {
   const MemoryKind kind_;
   MemoryMap& map_;
   const std::unique_ptr<Block> block_;
-  // The rest is guarded by GraphMemory's lock.
+  // The following members are guarded by GraphMemory's lock.
   bool reserved_ = false;     // taken from the device's budget
   bool outstanding_ = false;  // allocated by a launch, and not freed yet
   Ticket last_use_;
 };
 
-// The effect of one launch on allocations. It applies at the launch call, as
-// CUDA's rules require, not when the nodes run; the bytes stay mapped.
+// The effect of one launch of a graph on allocations. As CUDA's rules require,
+// it applies when the graph is launched, not when the nodes run. The bytes stay
+// mapped in any case.
 struct GraphAllocations {
   using List = std::vector<std::shared_ptr<GraphAllocation>>;
-  List kept;       // allocated, and not freed by this graph
-  List temporary;  // allocated and freed
-  List freed;      // allocated by another graph
+  List kept;       // allocated by this graph, and not freed by it
+  List temporary;  // allocated and freed by this graph
+  List freed;      // freed by this graph, and allocated by another one
 
   bool empty() const {
     return kept.empty() && temporary.empty() && freed.empty();
   }
 };
 
-// All allocations of graphs, and their accounts by device. Thread-safe.
+// All allocations of graphs in this process, and their memory by device.
+// Thread-safe.
 class GraphMemory {
  public:
+  // Returns the only instance, which is never destroyed.
   static GraphMemory& Get();
 
-  // `kind` is kGraph for device memory, kManaged or kHostPool.
-  // CUDA_ERROR_INVALID_VALUE: 0 bytes. CUDA_ERROR_OUT_OF_MEMORY: more than the
-  // device has, or no addresses are left. Nothing is charged to the device yet.
+  // Makes an allocation and its region in `map`. `kind` is kGraph for device
+  // memory, kManaged or kHostPool. The memory does not count as used memory of
+  // the device yet. CUDA_ERROR_INVALID_VALUE: `size` is 0.
+  // CUDA_ERROR_OUT_OF_MEMORY: `size` is more than the whole device has, or
+  // there are no addresses.
   CUresult Create(Device& device, MemoryKind kind, MemoryMap& map, size_t size,
                   std::shared_ptr<GraphAllocation>* allocation);
   // Returns the allocation that starts at this address; null if there is none.
   std::shared_ptr<GraphAllocation> Find(uintptr_t address);
 
-  // Applies a launch. Returns CUDA_ERROR_INVALID_VALUE if an allocation of the
-  // last launch has not been freed, unless `auto_free` is set, or if an
-  // allocation to free is not allocated; CUDA_ERROR_OUT_OF_MEMORY if the device
-  // is full.
+  // Applies the effect of a launch. `auto_free`: the launch frees the
+  // allocations of the last launch. CUDA_ERROR_INVALID_VALUE: an allocation of
+  // the last launch was not freed and `auto_free` is false, or an allocation in
+  // `freed` is not allocated. CUDA_ERROR_OUT_OF_MEMORY: the device is full.
   CUresult Begin(const GraphAllocations& allocations, bool auto_free);
-  // Sets the end of the launch. Its memory is in use until then.
+  // Records that the launch uses its allocations until `end`. Called after
+  // Begin.
   void Use(const GraphAllocations& allocations, const Ticket& end);
 
-  // Implements cuMemFree and cuMemFreeAsync. CUDA_ERROR_INVALID_VALUE: no
-  // launch has allocated it, or it has been freed.
+  // Implements cuMemFree and cuMemFreeAsync for an allocation.
+  // CUDA_ERROR_INVALID_VALUE: no launch has allocated it, or it has been freed.
   CUresult Free(GraphAllocation& allocation);
 
-  // Implements cuDeviceGraphMemTrim: returns the memory of all allocations that
-  // are freed and in use by no launch, and of graphs that are gone. Allocations
-  // keep their addresses.
+  // Implements cuDeviceGraphMemTrim: frees the memory of all allocations of the
+  // device that are freed and that no launch uses, and of destroyed graphs.
+  // Allocations keep their addresses.
   void Trim(Device& device);
-  // Gets a number of bytes. Memory is both "used" and "reserved" from the first
-  // launch until it is trimmed. As on a GPU, neither a free nor the end of the
-  // graph changes that.
+  // Sets *value to a number of bytes. Memory counts as "used" and as "reserved"
+  // from the first launch until a trim. As on a GPU, neither a free nor the
+  // destruction of the graph changes that. CUDA_ERROR_INVALID_VALUE: there is
+  // no such attribute.
   CUresult GetAttribute(Device& device, CUgraphMem_attribute attribute,
                         cuuint64_t* value);
   // Resets a high-water mark to the current value. CUDA_ERROR_INVALID_VALUE:
-  // another attribute, or `value` is not 0.
+  // the attribute is not a high-water mark, or `value` is not 0.
   CUresult SetAttribute(Device& device, CUgraphMem_attribute attribute,
                         cuuint64_t value);
 
@@ -111,24 +119,29 @@ class GraphMemory {
 
   // The memory of graphs on one device, in bytes.
   struct Account {
-    uint64_t reserved = 0;  // charged to the device
-    uint64_t idle = 0;      // the reserved bytes that no allocation has now
+    uint64_t reserved = 0;  // taken from the device's budget
+    uint64_t idle = 0;      // the part of `reserved` that no allocation has
     uint64_t used_high = 0, reserved_high = 0;
   };
 
-  // Forgets an allocation. The charge of its memory stays, for later
-  // allocations.
+  // Removes an allocation that is destroyed. Its memory stays reserved, for
+  // later allocations.
   void Forget(GraphAllocation& allocation);
+  // Takes the bytes of the allocation from idle memory and the device's budget,
+  // unless it is host memory or has them. CUDA_ERROR_OUT_OF_MEMORY: the budget
+  // has too few.
   CUresult ReserveLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Discards the bytes and returns them to the device's budget.
+  // Frees the pages of the allocation, and returns its bytes to the device's
+  // budget.
   void ReleaseLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   std::map<uintptr_t, std::weak_ptr<GraphAllocation>> all_
       ABSL_GUARDED_BY(mutex_);
-  // Allocated and not freed yet; kept here because the graph may be destroyed.
+  // The allocations that launches have allocated and that are not freed. They
+  // are kept alive here, because their graph may be destroyed.
   std::map<uintptr_t, std::shared_ptr<GraphAllocation>> outstanding_
       ABSL_GUARDED_BY(mutex_);
   std::map<CUdevice, Account> accounts_ ABSL_GUARDED_BY(mutex_);

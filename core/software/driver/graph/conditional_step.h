@@ -12,8 +12,9 @@ namespace holdfast::software {
 
 class Program;
 
-// Returns the step of a conditional node. `bodies` are the programs of its body
-// graphs, in CUDA's order; no other step may run them.
+// Returns the step (step.h) that runs a conditional node. `bodies` are the
+// programs (program.h) of its body graphs, in CUDA's order. No other step may
+// run these programs.
 std::shared_ptr<const Step> MakeConditionalStep(
     const ConditionalWork& node, std::vector<std::shared_ptr<Program>> bodies);
 

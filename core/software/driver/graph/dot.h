@@ -9,8 +9,8 @@
 namespace holdfast::software {
 
 // Returns the graph in the DOT language of Graphviz, with inner graphs as
-// clusters. `flags`: CU_GRAPH_DEBUG_DOT_FLAGS_..., which add lines to the
-// nodes' labels.
+// clusters. `flags` are CU_GRAPH_DEBUG_DOT_FLAGS_... flags, which add lines to
+// the labels of nodes.
 std::string DrawGraph(const Graph& graph, unsigned flags);
 
 }  // namespace holdfast::software
