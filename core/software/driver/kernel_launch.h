@@ -40,17 +40,16 @@ CUresult RefuseUnsupported(const Kernel& kernel);
 // Checks that a device can run the kernel with this geometry. If *geometry has
 // no cluster and the kernel requires a cluster, first sets this cluster. Each
 // error except CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE has a reason
-// (refusal.h). CUDA_ERROR_NOT_SUPPORTED: the kernel needs a feature that the
-// device lacks. CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the
-// shared memory are
+// (refusal.h).
+// CUDA_ERROR_NOT_SUPPORTED: the kernel needs a feature that the device lacks.
+// CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
 //   over a limit, or not what the kernel requires.
 // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: not all blocks fit at a time.
 // CUDA_ERROR_INVALID_CLUSTER_SIZE: see cluster.h.
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                        LaunchGeometry* geometry);
 
-// Sets *geometry from `config` and its attributes. Fails as ApplyAttribute
-// does.
+// Sets *geometry from `config` and its attributes. Fails as ApplyAttribute.
 // CUDA_ERROR_INVALID_VALUE: `config` is null, or its list of attributes is null
 // and their number is not 0.
 CUresult ReadConfig(const CUlaunchConfig* config, LaunchGeometry* geometry);

@@ -61,7 +61,7 @@ class Kernel {
 
   // Returns the number of blocks that fit one multiprocessor of the device at a
   // time, for blocks of `threads` threads and `dynamic_shared` bytes. 0: no
-  // block fits, or the kernel may not have so large blocks.
+  // block fits, or one of the numbers is over a limit of the kernel.
   int BlocksPerMultiprocessor(CUdevice device, int threads,
                               size_t dynamic_shared) const;
 

@@ -86,7 +86,6 @@ class BlockBarriers {
 };
 
 // These functions are inline because they run at every barrier of every warp.
-
 inline uint32_t BlockBarriers::Arrive(uint32_t barrier, uint32_t threads,
                                       uint32_t lanes, uint32_t live,
                                       uint32_t predicate) {

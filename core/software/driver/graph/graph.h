@@ -40,7 +40,7 @@ class Graph {
   void set_handle(CUgraph handle) { handle_ = handle; }
   // The nodes in the order of their creation.
   const std::list<std::shared_ptr<GraphNode>>& nodes() const { return nodes_; }
-  // The number of nodes, including those of inner graphs.
+  // The number of nodes, including the nodes of inner graphs.
   size_t count() const { return count_; }
   // Returns the levels of nesting; 1 if there are no inner graphs.
   int CountLevels() const;
