@@ -19,22 +19,25 @@ class Graph;
 class GraphExec;
 struct GraphNode;
 
-// The graphs that the application knows. One lock guards all definitions, with
-// their nodes: they are edited rarely, and one call may name nodes of several.
+// The tables of the application's graphs, nodes and instantiated graphs. One
+// lock, the lock of definitions, guards all definitions with their nodes:
+// definitions change rarely, and one call may name nodes of several graphs.
 struct GraphHandles {
-  Mutex mutex;
+  Mutex mutex;  // the lock of definitions
   HandleTable<CUgraph, Graph> graphs;
   HandleTable<CUgraphNode, GraphNode> nodes;
-  // Captures that have not ended, and their number, which is read without lock.
+  // The captures that have not ended. `capturing` is their number, which is
+  // read without the lock.
   std::vector<std::shared_ptr<Capture>> captures;
   std::atomic<int> capturing{0};
-  cuda::UserReferences user_objects;  // of the application itself
+  // The references that the application itself has, not those of graphs.
+  cuda::UserReferences user_objects;
   // Instantiated graphs have locks of their own.
   HandleTable<CUgraphExec, GraphExec> execs;
 };
 
-// Holds the lock of definitions. Destructors of user objects run after its
-// release.
+// Holds the lock of definitions while it lives. Destructors of user objects run
+// on the same thread after the release of the lock.
 class ABSL_SCOPED_LOCKABLE DefinitionsLock {
  public:
   explicit DefinitionsLock(GraphHandles& handles)

@@ -17,8 +17,8 @@ namespace holdfast::software {
 // Maps the application's handles to live objects of one kind. Handle is CUDA's
 // type: an opaque pointer or an integer. Thread-safe.
 //
-// The table shares ownership of its objects: a call can use an object that it
-// has found even if another call removes the handle.
+// The table shares ownership of its objects. A caller of Find can use the
+// object even if another thread removes the handle meanwhile.
 template <typename Handle, typename Object>
 class HandleTable {
  public:
@@ -30,7 +30,8 @@ class HandleTable {
     return (Handle)value;
   }
 
-  // Adds an object under a handle of the caller's. REQUIRES: no object has it.
+  // Adds an object under the caller's handle. REQUIRES: no object has the
+  // handle.
   void AddAs(Handle handle, std::shared_ptr<Object> object) {
     WriterMutexLock lock(&mutex_);
     objects_[(uint64_t)handle] = std::move(object);
@@ -44,7 +45,7 @@ class HandleTable {
     return all;
   }
 
-  // Returns the object; null if the handle is not a live object of this kind.
+  // Returns the object of the handle; null if the table has no such handle.
   std::shared_ptr<Object> Find(Handle handle) const {
     ReaderMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
@@ -62,16 +63,16 @@ class HandleTable {
     return Handle{};
   }
 
-  // Adds a reference to the handle of an object, which Remove takes back. The
-  // handle may have been removed meanwhile.
+  // Adds a reference to the object's handle. One call of Remove drops the
+  // reference. Adds the handle again if it has been removed meanwhile.
   void Retain(Handle handle, std::shared_ptr<Object> object) {
     const auto value = (uint64_t)handle;
     WriterMutexLock lock(&mutex_);
     if (!objects_.emplace(value, std::move(object)).second) ++retained_[value];
   }
 
-  // Removes the handle, or a reference that Retain has added, and returns its
-  // object; null as for Find.
+  // Drops a reference that Retain has added, or removes the handle if there is
+  // none. Returns the object; null if the table has no such handle.
   std::shared_ptr<Object> Remove(Handle handle) {
     WriterMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
@@ -87,7 +88,8 @@ class HandleTable {
   }
 
   // Removes and returns the objects for which predicate(const Object&) is true.
-  // They are returned so that their destructors run without the lock.
+  // The caller destroys the objects, so that their destructors run without the
+  // lock.
   template <typename Predicate>
   std::vector<std::shared_ptr<Object>> RemoveIf(Predicate predicate) {
     std::vector<std::shared_ptr<Object>> removed;
@@ -107,7 +109,8 @@ class HandleTable {
   mutable SharedMutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Object>> objects_
       ABSL_GUARDED_BY(mutex_);
-  // By handle: references beside the first; no entry for 0.
+  // The number of references beside the first, by handle. A handle with only
+  // the first reference has no entry.
   std::unordered_map<uint64_t, int> retained_ ABSL_GUARDED_BY(mutex_);
 };
 

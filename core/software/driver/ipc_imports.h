@@ -11,17 +11,17 @@
 
 namespace holdfast::software {
 
-// Memory of other processes that this process has opened. As in CUDA, opening a
-// handle again returns the same address, which must be closed as many times.
+// The memory of other processes that this process has opened. As in CUDA, Open
+// of a handle that is open returns the same address again, and the address must
+// be closed as many times as it was opened. Compares handles by their 64 bytes.
 // Thread-safe.
-//
-// Handles are compared by their 64 bytes.
 class IpcImports {
  public:
-  // Opens a handle. alive(CUdeviceptr) returns true if the address is still
-  // mapped; its context may have ended. open(CUdeviceptr*) maps a handle that
-  // is not open yet. Both run under a lock. Returns the error of `open`, after
-  // which the handle is not open.
+  // Opens a handle, and sets *pointer to its address. Calls, under a lock:
+  // - alive(CUdeviceptr) returns true if the address of an open handle is still
+  //   mapped; it is not if its context has ended.
+  // - open(CUdeviceptr*) maps a handle that is not open. If it fails, Open
+  //   returns its error, and the handle is not open.
   template <typename Alive, typename OpenHandle>
   CUresult Open(const CUipcMemHandle& handle, CUdeviceptr* pointer, Alive alive,
                 OpenHandle open) {
@@ -43,8 +43,9 @@ class IpcImports {
     return CUDA_SUCCESS;
   }
 
-  // Closes an address once. Calls close() if it was opened only once more than
-  // it was closed. CUDA_ERROR_INVALID_VALUE: nothing is open at this address.
+  // Closes an address once. Calls close(), under the lock, if this was the last
+  // reference to the address. CUDA_ERROR_INVALID_VALUE: nothing is open at the
+  // address.
   template <typename CloseAddress>
   CUresult Close(CUdeviceptr pointer, CloseAddress close) {
     MutexLock lock(&mutex_);

@@ -16,13 +16,13 @@
 
 namespace holdfast::software {
 
-// One launch with all that it needs. Keeps the code alive. The parameters are
-// copied, so that the caller may change its own at once.
+// One launch, with its kernel, code and parameters. Keeps the code alive. Has a
+// copy of the parameters, so that the caller may change its parameters at once.
 struct KernelLaunch {
   std::shared_ptr<Kernel> kernel;
-  std::shared_ptr<Executable> code;  // for the context of the launch
+  std::shared_ptr<Executable> code;  // the copy for the launch's context
   LaunchGeometry geometry;
-  std::string parameters;         // the parameter block
+  std::string parameters;         // the bytes of all parameters
   Defect defect = Defect::kNone;  // the defect of the device (defects.h)
 };
 
@@ -32,12 +32,15 @@ struct KernelLaunch {
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry);
 
-// Returns CUDA_ERROR_NOT_SUPPORTED, with the reason. REQUIRES: the kernel's
-// KernelProperties::unsupported is not empty.
+// Refuses the kernel: returns CUDA_ERROR_NOT_SUPPORTED, with a reason
+// (refusal.h). REQUIRES: the kernel's KernelProperties::unsupported is not
+// empty.
 CUresult RefuseUnsupported(const Kernel& kernel);
 
-// Checks that a device can run the kernel with this geometry, and gives it the
-// cluster that the kernel requires. A refusal has a reason (refusal.h).
+// Checks that a device can run the kernel with this geometry. If *geometry has
+// no cluster and the kernel requires a cluster, first sets this cluster. Each
+// error except CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE has a reason
+// (refusal.h).
 // CUDA_ERROR_NOT_SUPPORTED: the kernel needs a feature that the device lacks.
 // CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
 //   over a limit, or not what the kernel requires.
@@ -52,20 +55,25 @@ CUresult CheckGeometry(const Kernel& kernel, const Device& device,
 CUresult ReadConfig(const CUlaunchConfig* config, LaunchGeometry* geometry);
 
 // Checks a launch in `context` and fills *launch. The parameters are copied
-// from `values` or `extra`, which mean the same as in cuLaunchKernel.
-// CUDA_ERROR_INVALID_HANDLE: the kernel's module is another context's;
-// CUDA_ERROR_OUT_OF_MEMORY: no room for the module's variables.
+// from `values` or `extra`, which mean the same as in cuLaunchKernel. Fails as
+// CheckGeometry, and also with:
+// CUDA_ERROR_INVALID_HANDLE: the kernel's module belongs to another context.
+// CUDA_ERROR_INVALID_VALUE: `values` and `extra` are both set, both are null
+//   for a kernel with parameters, or `extra` is malformed.
+// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer of `extra` is too long.
+// CUDA_ERROR_OUT_OF_MEMORY: there is no memory for the module's variables.
 CUresult PrepareLaunch(std::shared_ptr<Kernel> kernel, const Context& context,
                        LaunchGeometry geometry, void** values, void** extra,
                        KernelLaunch* launch);
 
-// Records the fault of a launch that failed as the process's. The first fault
-// of the process stays.
+// Reports the fault of a launch that failed as the fault of the process
+// (fault.h). Does nothing for a launch that succeeded.
 void ReportOutcome(const LaunchOutcome& outcome);
 
-// Runs the launch on the calling thread and the workers, and reports a fault.
-// Blocks for the whole kernel, which ends with a fault at the launch timeout of
-// the settings.
+// Runs the launch on the calling thread and the worker threads, and reports a
+// fault. Blocks until the kernel has ended. The kernel ends with a fault when
+// it has run for the launch timeout of the settings.
+// REQUIRES: StartWatchdog has returned true for the timeout (watchdog.h).
 void Run(const KernelLaunch& launch);
 
 }  // namespace holdfast::software

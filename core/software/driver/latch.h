@@ -8,14 +8,15 @@
 
 namespace holdfast::software {
 
-// A point in the work of a graph that threads wait for. Opens once and stays
-// open. Thread-safe.
+// A point in the work of a graph for which threads wait. A latch opens once and
+// stays open. Thread-safe.
 class Latch {
  public:
-  // Writes before Open are visible after it returns true.
+  // Returns true if the latch is open. The caller then sees all writes that the
+  // opening thread made before Open.
   bool open() const { return open_.load(std::memory_order_acquire); }
 
-  // Wakes all threads that wait. May be called again.
+  // Opens the latch, and wakes all waiting threads. Later calls have no effect.
   void Open() {
     {
       MutexLock lock(&mutex_);

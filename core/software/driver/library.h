@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Code that an application loaded, and its kernels.
+// Images that an application has loaded, and their kernels.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_LIBRARY_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_LIBRARY_H_
 
@@ -22,8 +22,8 @@ namespace holdfast::software {
 
 class Library;
 
-// The object behind a CUkernel or CUfunction. The kernel, and each launch of
-// it, keeps the library's code alive. Thread-safe.
+// The object behind a CUkernel or CUfunction. The kernel and its launches keep
+// the library's code alive. Thread-safe.
 class Kernel {
  public:
   // `index` is the kernel's position in the image.
@@ -38,8 +38,8 @@ class Kernel {
   size_t index() const { return index_; }
 
   // Get or set CU_FUNC_ATTRIBUTE_... on one device; each device has settings of
-  // its own. CUDA_ERROR_INVALID_VALUE: the attribute is unknown or, to set it,
-  // is read-only or out of its limits.
+  // its own. CUDA_ERROR_INVALID_VALUE: the attribute is unknown; for
+  // SetAttribute, the attribute is read-only, or `value` is out of its limits.
   CUresult GetAttribute(CUfunction_attribute attribute, CUdevice device,
                         int* value) const;
   CUresult SetAttribute(CUfunction_attribute attribute, CUdevice device,
@@ -50,17 +50,18 @@ class Kernel {
     return settings_[device].max_dynamic_shared;
   }
 
-  // The cluster that each launch has, in blocks; zeros: the launch decides.
+  // Sets *cluster to the width, height and depth, in blocks, of the cluster
+  // that each launch must have; zeros: the launch chooses.
   void GetRequiredCluster(CUdevice device, uint32_t (*cluster)[3]) const;
-  // True if the kernel may have clusters of a non-portable size, which is more
-  // blocks than every device with clusters offers.
+  // True if the kernel may have clusters of a non-portable size: of more blocks
+  // than CUDA guarantees on all devices with clusters.
   bool allows_large_clusters(CUdevice device) const {
     return settings_[device].large_clusters;
   }
 
-  // Returns the number of blocks of this size that fit one multiprocessor of
-  // the device at a time. 0: not even one fits, or the kernel may not have that
-  // much dynamic shared memory.
+  // Returns the number of blocks that fit one multiprocessor of the device at a
+  // time, for blocks of `threads` threads and `dynamic_shared` bytes. 0: no
+  // block fits, or one of the numbers is over a limit of the kernel.
   int BlocksPerMultiprocessor(CUdevice device, int threads,
                               size_t dynamic_shared) const;
 
@@ -75,6 +76,9 @@ class Kernel {
     std::atomic<int> cluster_policy{CU_CLUSTER_SCHEDULING_POLICY_DEFAULT};
   };
 
+  // Sets the cluster's size on one axis: 0 is the width, 2 the depth.
+  // CUDA_ERROR_INVALID_VALUE: `blocks` is negative, or differs from the size
+  // that the PTX text requires.
   CUresult RequireCluster(CUdevice device, int axis, int blocks);
 
   const std::shared_ptr<Code> code_;
@@ -82,24 +86,24 @@ class Kernel {
   std::array<DeviceSettings, kMaxDevices> settings_;  // by ordinal
 };
 
-// One loaded image: CUlibrary and CUmodule. Thread-safe once its kernels have
-// their handles.
+// The object behind a CUlibrary or CUmodule: one loaded image. Thread-safe once
+// its kernels have their handles.
 class Library {
  public:
   // `context` is the module's context; null for a CUlibrary, which no context
   // owns. The kernels have no handles yet; see CodeTable.
   Library(std::unique_ptr<Executable> executable, const Context* context,
           MemoryMap& memory);
-  // A CUlibrary of an image that the driver cannot read. Calls about its
-  // content fail with `refusal`.
+  // Makes a CUlibrary of an image that the driver cannot read. Calls about the
+  // content of the library fail with `refusal`.
   Library(CUresult refusal, std::string reason)
       : context_id_(0), refusal_(refusal), reason_(std::move(reason)) {}
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   uint64_t context_id() const { return context_id_; }  // 0: a CUlibrary
-  // CUDA_SUCCESS: the image was read. The calls below that look something up
-  // require CUDA_SUCCESS.
+  // The error of calls about the content; CUDA_SUCCESS: the image was read.
+  // FindGlobal requires CUDA_SUCCESS.
   CUresult refusal() const { return refusal_; }
   const std::string& reason() const { return reason_; }
   // A kernel with its handle, which is both a CUkernel and a CUfunction.
@@ -113,15 +117,18 @@ class Library {
   // Returns true if the handle belongs to one of the library's kernels.
   bool Owns(CUfunction handle) const;
 
-  // Returns null if there is no such kernel. Valid as long as the library.
+  // Returns the kernel of this name; null if there is none. The result is valid
+  // as long as the library.
   const Entry* FindKernel(absl::string_view name) const;
-  // Finds the variable of a module, or of a library's copy for `context`.
+  // Finds a variable: the variable of a module, or the copy of a CUlibrary's
+  // variable for `context`, which is made if it does not exist.
   // CUDA_ERROR_NOT_FOUND: there is no such variable. CUDA_ERROR_OUT_OF_MEMORY:
   // there is no memory for the copy.
   CUresult FindGlobal(absl::string_view name, const Context& context,
                       GlobalVariable* variable) const;
-  // Drops the copy of a context that ends. Does nothing for a module, because
-  // the caller destroys a context's modules as a whole.
+  // Drops a CUlibrary's copy of the variables for a context that ends. Does
+  // nothing for a module, because the caller destroys the modules of the
+  // context. REQUIRES: no kernel of the copy runs.
   void EndContext(uint64_t context_id) {
     if (code_ != nullptr) code_->EndContext(context_id);
   }

@@ -20,19 +20,20 @@ namespace holdfast::software {
 // cuLinkComplete calls Complete. cuModuleLoadData accepts the image.
 class Linker {
  public:
-  // Later calls write their logs to the buffers of `options`. The limits are
-  // for each input.
+  // Later calls write their logs to the buffers of `options`. The limits of
+  // `options` apply to each input.
   explicit Linker(const JitOptions& options) : options_(options) {}
 
-  // Adds an input and checks its code: PTX, a fat binary with PTX, a host
-  // object that contains PTX, an image that another Linker made, or an archive
-  // of these. Complete links only the members of an archive that it needs;
-  // members without PTX are left out. `name` is for the log. `limits` are for
-  // this input, and replace those of the linker.
+  // Adds an input, and checks its code. The input is PTX, a fat binary with
+  // PTX, a host object that contains PTX, an image that another Linker made, or
+  // an archive of these. Complete links only the members of an archive that it
+  // needs. Members without PTX are left out. The log contains `name`. `limits`
+  // apply to this input, and replace the limits of the linker. The linker
+  // copies the bytes.
   // CUDA_ERROR_INVALID_VALUE: no data, or an unknown type.
   // CUDA_ERROR_NO_BINARY_FOR_GPU: the input has machine code, but no PTX.
   // CUDA_ERROR_INVALID_IMAGE: a host object or an archive has no code for a
-  // GPU, or the archive is damaged or thin.
+  //   GPU, or an archive is damaged or thin.
   CUresult Add(CUjitInputType type, const void* data, size_t size,
                absl::string_view name, const cuda::KernelLimits& limits = {});
 
@@ -43,17 +44,17 @@ class Linker {
   // CUDA_ERROR_INVALID_VALUE: nothing was added.
   CUresult Complete(void** image, size_t* size);
 
-  // Appends a log to the logs of earlier calls, writes all of them to the
-  // buffer of the options, and returns `result`. Without a buffer, prints the
-  // log of a failure.
+  // Appends `log` to the logs of earlier calls, writes all logs to the buffer
+  // of the options, and returns `result`. If there is no buffer, refuses a
+  // failure with `log` as the reason (RefuseCode).
   CUresult Report(CUresult result, const std::string& log);
 
  private:
   // The inputs of the linker.
   struct Inputs {
     std::vector<std::string> modules;
-    std::vector<std::string> members;   // of archives, taken if needed
-    std::vector<std::string> left_out;  // members, with the reason
+    std::vector<std::string> members;   // members of archives
+    std::vector<std::string> left_out;  // a line for each member left out
   };
 
   CUresult AddArchive(absl::string_view archive, absl::string_view name,

@@ -4,8 +4,9 @@
 
 namespace holdfast::software {
 
-// Traces a call of an unsupported function, and stores the reason (refusal.h).
-// Returns CUDA_ERROR_NOT_SUPPORTED, as a number.
+// Refuses a call of the unsupported function named `function`: prints the call
+// if the settings trace calls, and stores the reason (refusal.h). Returns
+// CUDA_ERROR_NOT_SUPPORTED, as a number.
 int RefuseCall(const char* function);
 
 }  // namespace holdfast::software

@@ -14,12 +14,12 @@
 namespace holdfast::software {
 
 // The ranges of addresses that the application has reserved
-// (cuMemAddressReserve). They do not overlap. Thread-safe.
+// (cuMemAddressReserve). The ranges do not overlap. Thread-safe.
 class Reservations {
  public:
-  // Keeps a range until Remove returns it.
+  // Adds a range, and owns it until Remove.
   void Add(std::unique_ptr<AddressRange> range);
-  // Returns null unless exactly this range is reserved.
+  // Removes and returns the range; null unless exactly this range is reserved.
   std::unique_ptr<AddressRange> Remove(uintptr_t address, size_t size);
   // Returns true if the bytes lie in one reserved range.
   bool Contains(uintptr_t address, size_t size) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams: queues of work that runs in order, asynchronously to the threads
-// that enqueue it.
+// Streams: queues of operations. A stream runs its operations in order, and
+// asynchronously to the threads that enqueue them.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
 
@@ -29,8 +29,10 @@ class Context;
 class Stream;
 struct StreamCapture;
 
-// A point in the order of a stream's work, or in a running graph. The point of
-// a default-constructed ticket is already reached.
+// A point in the order of a stream's operations, or in a running graph. A
+// ticket shares ownership of the stream. The point of a default-constructed
+// ticket is already reached. A Ticket is a value; other threads may use copies
+// of it.
 class Ticket {
  public:
   Ticket() = default;
@@ -40,14 +42,15 @@ class Ticket {
 
   // Returns true if the point is reached. Does not block.
   bool Done() const;
-  // Blocks until the point is reached. With `help`, the calling thread runs the
-  // stream's work meanwhile; otherwise the stream's thread, or another thread
-  // that waits with `help`, runs it.
+  // Blocks until the point is reached. With `help`, the calling thread runs
+  // operations of the stream meanwhile. Otherwise only other threads run them:
+  // the stream's thread, or threads that wait with `help`.
   void Wait(bool help) const;
-  // Blocks until the point is reached, for at most 1 ms if it is a stream's,
-  // and returns Done().
+  // Blocks until the point is reached, and returns Done(). Blocks for at most
+  // 1 ms if the point belongs to a stream.
   bool WaitBriefly() const;
-  // Returns true if the stream is held up; false for a point in a graph.
+  // Returns true if the stream is held up (Stream::held_up); false for a point
+  // in a graph.
   bool HeldUp() const;
 
  private:
@@ -56,20 +59,22 @@ class Ticket {
   std::shared_ptr<Latch> latch_;  // instead of a stream
 };
 
-// One queue of operations. A worker thread runs them; it is started when work
-// arrives, and ends after a second without work. A thread that waits for the
-// stream runs the work itself if no other thread does, so that a short launch
-// and its synchronize need no change of threads. Thread-safe.
+// One queue of operations. A worker thread runs the operations. The stream
+// starts the worker when an operation arrives, and the worker ends after a
+// second without work. A thread that waits for the stream runs the operations
+// itself if no other thread does. So a short launch and its synchronization
+// need no change of threads. Thread-safe.
 //
-// Work enters by Enqueue and leaves in the same order, one operation at a time.
-// Operations may wait for those of other streams, by tickets:
+// Operations run in the order of Enqueue, one at a time. An operation may wait
+// for operations of other streams, by tickets:
 //
 //   Ticket copied = first.Enqueue({.run = copy}, Stream::Runner::kWorker);
 //   second.Enqueue({.run = launch, .after = {copied}},
 //                  Stream::Runner::kWorker);
 //   second.Drain();
 //
-// After a kernel has faulted, operations are dropped in order instead of run.
+// After a kernel has faulted, operations do not run, but still count as done,
+// in order.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   enum class Kind {
@@ -78,96 +83,106 @@ class Stream : public std::enable_shared_from_this<Stream> {
     kNonBlocking,  // CU_STREAM_NON_BLOCKING
   };
 
-  // A unit of work. `run` owns the objects that it needs; they are released
-  // before the operation counts as done.
+  // A unit of work. `run` owns the objects that it needs. The stream destroys
+  // them before the operation counts as done.
   struct Operation {
     std::function<void()> run;
-    std::vector<Ticket> after;  // points of other streams to wait for
-    // Runs even if a kernel has faulted.
+    // The points that must be reached before `run` starts.
+    std::vector<Ticket> after;
+    // True: `run` is called even if a kernel has faulted.
     bool even_after_fault = false;
   };
 
   // The thread that runs an operation.
   enum class Runner {
     kWorker,  // the stream's thread
-    kCaller,  // the caller at once, if the stream is idle: for short work
-    kWaiter,  // a thread that waits; the caller must wait next
+    kCaller,  // the caller, in Enqueue, if the stream is idle; else kWorker
+    kWaiter,  // a thread that waits with help; the caller must wait next
   };
 
-  // Called by Context, which keeps the stream until the stream is idle.
+  // Only Context makes streams, and keeps each stream until the stream is idle.
   Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
          const cuda::StreamAttributes& attributes);
   ~Stream();
 
-  // Adds the order of default streams to `operation.after`. Returns at once
-  // unless the runner is kCaller and the stream is idle. nullopt: nothing was
-  // enqueued, because the system allows no thread for the stream; LastRefusal
-  // says so. Does not happen with kWaiter.
+  // Enqueues an operation, and returns the point after it. Also makes the
+  // operation wait for the streams that CUDA's rules for default streams name.
+  // Blocks only if the runner is kCaller and the stream is idle: then the
+  // operation is done on return. Returns nullopt, and enqueues nothing, if the
+  // system allows no thread for the stream; LastRefusal has the reason. Never
+  // fails with kWaiter.
   std::optional<Ticket> Enqueue(Operation operation, Runner runner);
-  // The same for entry points: CUDA_ERROR_OUT_OF_MEMORY instead of nullopt.
+  // Enqueues an operation, as Enqueue does. Returns CUDA_ERROR_OUT_OF_MEMORY
+  // where Enqueue returns nullopt.
   [[nodiscard]] CUresult Add(Operation operation, Runner runner);
-  // Starts the stream's thread if there is none, so that the next Enqueue is
-  // not refused. The thread ends after a second without work. Returns false if
-  // the system allows no thread; LastRefusal says so.
+  // Starts the worker if there is none, so that the next Enqueue does not fail.
+  // The worker ends after a second without work. Returns false if the system
+  // allows no thread; LastRefusal has the reason.
   [[nodiscard]] bool StartWorker();
   // Returns the point after all operations that are enqueued now.
   Ticket Tail();
-  // Blocks until Tail() is reached, and helps to run the work.
+  // Blocks until Tail() is reached, and runs operations meanwhile.
   void Drain() { Tail().Wait(/*help=*/true); }
-  // Blocks until Tail() is reached or the stream is held up. For callers that
-  // free memory, which must not wait for a value that may never be written.
+  // Blocks until Tail() is reached or the stream is held up. Does not run
+  // operations itself. Calls that free memory use it, because they must not
+  // wait for a value that may never be written.
   void DrainUnlessHeldUp();
 
   // Returns true if the running operation waits for a value in memory, or for a
   // stream that is held up.
   bool held_up() const { return held_up_; }
-  // REQUIRES: called by an operation that this stream is running.
+  // Sets the result of held_up(). REQUIRES: called by an operation that this
+  // stream is running.
   void SetHeldUp(bool held_up) { held_up_ = held_up; }
 
-  // Returns true if no work is enqueued. A hint, because another thread may
-  // enqueue work at any time.
+  // Returns true if all enqueued operations are done. The result is a hint,
+  // because another thread may enqueue an operation at any time.
   bool Idle() const { return completed_.load() == enqueued_.load(); }
 
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
-  // How the stream is ordered against the default stream.
+  // The order of the stream relative to the default stream.
   Kind kind() const { return kind_; }
   // The flags that were passed to cuStreamCreate.
   unsigned flags() const { return flags_; }
   // Returns a copy. The attributes, among them the priority, have no effect.
   cuda::StreamAttributes attributes() const;
-  // As cuda::StreamAttributes::Set and CopyFrom.
+  // Set attributes, as cuda::StreamAttributes::Set and CopyFrom do.
   CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
   void CopyAttributes(const cuda::StreamAttributes& attributes);
-  // Never used twice in a process.
+  // The number of the stream. A process uses no number twice.
   uint64_t id() const { return id_; }
 
-  // The capture of a stream that builds a graph instead of working; else null.
-  // Guarded by the lock of graphs (graph/capture.h).
+  // The state of a capture: the stream adds nodes to a graph instead of running
+  // operations. Null: the stream does not capture. Guarded by the lock of graph
+  // definitions (graph/capture.h).
   std::shared_ptr<StreamCapture> capture;
 
  private:
   friend class Ticket;
 
   bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
-  // Blocks until the operation of this number is done.
+  // Blocks until the operation with the number `sequence` is done. `help`: as
+  // for Ticket::Wait.
   void Wait(uint64_t sequence, bool help);
   // Blocks for at most 1 ms. Returns true if the operation is done.
   bool WaitBriefly(uint64_t sequence);
-  // Returns true if there is work and no thread runs any.
+  // Returns true if operations are queued and no thread runs one.
   bool ReadyLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !running_ && !queue_.empty();
   }
-  // Runs the oldest operation; unlocks while it runs.
+  // Runs the oldest queued operation. Unlocks mutex_ meanwhile.
   void RunNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for the points in `after` without `help`, then runs the operation.
+  // Waits for the points in `after` without `help`, and then runs the
+  // operation. Unlocks mutex_ meanwhile.
   void Run(Operation operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Wakes waiting threads if their operation may be done, or if there is no
-  // worker, because a waiting thread must then run the remaining work.
+  // Wakes waiting threads if their operation may be done. Also wakes them if
+  // there is no worker, because one of them must then run the remaining
+  // operations.
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Wakes the worker, or starts it if there is none, with signals blocked so
-  // that it does not handle the application's. Returns false if the system
-  // allows no thread.
+  // Wakes the worker, or starts it if there is none. The worker has signals
+  // blocked, so that it does not handle signals of the application. Returns
+  // false if the system allows no thread; LastRefusal has the reason.
   bool WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The worker's loop. Ends after a second without work.
   void Work();
@@ -186,11 +201,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_worker_ ABSL_GUARDED_BY(mutex_) = false;
   bool worker_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
-  // The least sequence number that a sleeping thread waits for.
+  // The least sequence number for which a sleeping thread waits; kNothing: no
+  // thread sleeps.
   static constexpr uint64_t kNothing = UINT64_MAX;
   uint64_t next_wanted_ ABSL_GUARDED_BY(mutex_) = kNothing;
   std::atomic<bool> held_up_{false};
-  // Sequence numbers; written under the mutex, read without.
+  // The sequence numbers of the last enqueued and the last done operation.
+  // Written under mutex_, read without it.
   std::atomic<uint64_t> enqueued_{0};
   std::atomic<uint64_t> completed_{0};
 };

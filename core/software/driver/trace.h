@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the driver's messages: one line per event, to stderr.
+// Prints the driver's messages to stderr, one line for each event.
 //
-// The Abseil archives of the distribution are not built for shared libraries:
-// code that has thread-local variables or names stderr (locks, time,
-// formatting, status, hash maps) cannot be linked into one. So this library
-// uses only Abseil's strings, and no part of core/base that needs more.
+// The distribution does not build its Abseil archives for shared libraries.
+// Code with thread-local variables, or that names stderr, cannot be linked into
+// a shared library: locks, time, formatting, status and hash maps. So the
+// driver uses only Abseil's strings, and no part of core/base that needs more.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_TRACE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_TRACE_H_
 
@@ -14,10 +14,11 @@
 
 namespace holdfast::software {
 
-// Writes one line; the lines of several threads never mix. Thread-safe.
+// Writes `text`, which ends with a newline, to stderr. The lines of several
+// threads never mix. Ignores errors. Thread-safe.
 void PrintLine(absl::string_view text);
 
-// Prints the arguments, joined as by absl::StrCat, as one line.
+// Prints the arguments, joined as by absl::StrCat, as one line with a prefix.
 template <typename... Args>
 void Print(const Args&... args) {
   PrintLine(absl::StrCat("holdfast software driver: ", args..., "\n"));

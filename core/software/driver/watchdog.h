@@ -9,12 +9,12 @@ namespace holdfast::software {
 
 // Starts the thread that watches deadlines, unless `allowed` is zero or the
 // thread is running. Returns false if the system allows no thread; LastRefusal
-// (refusal.h) then has the reason. Called before work with a deadline is
-// accepted. Thread-safe.
+// (refusal.h) then has the reason. A call must call StartWatchdog before it
+// accepts work with a deadline. Thread-safe.
 bool StartWatchdog(std::chrono::seconds allowed);
 
-// Sets a flag if this object lives too long. The flag cancels a kernel that
-// does not end.
+// A time limit: sets a flag if this object lives longer than the limit. The
+// flag cancels a kernel that does not end.
 //
 //   Deadline deadline(std::chrono::seconds(5));
 //   executable.Launch(..., deadline.passed());
@@ -23,13 +23,14 @@ bool StartWatchdog(std::chrono::seconds allowed);
 // REQUIRES: StartWatchdog(allowed) has returned true in this process.
 class Deadline {
  public:
-  // Sets the flag after `allowed`, from now on; zero: never.
+  // The flag will be set when `allowed` has passed from now; zero: never.
   explicit Deadline(std::chrono::seconds allowed);
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // The flag, which stays set. Valid as long as this object.
+  // The flag. Once set, it stays set. The pointer is valid as long as this
+  // object.
   const std::atomic<bool>* passed() const { return &passed_; }
 
  private:

@@ -9,9 +9,9 @@
 
 namespace holdfast::software::jit {
 
-// Returns the memory access that the CPU was making in the code of `object`
-// when it had the state `state`; nullopt if it was executing other code. The
-// only function of `object` is loaded at the address `code`.
+// Returns the memory access that a CPU in the state `state` was making in the
+// code of `object`; nullopt if the CPU was executing other code. `object` is an
+// object file with one function, which is loaded at the address `code`.
 std::optional<MachineAccess> FindAccess(llvm::MemoryBufferRef object,
                                         uint64_t code,
                                         const MachineState& state);

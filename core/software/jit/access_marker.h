@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Marks LLVM instructions that access memory with their PTX instruction and
-// lanes, so that a fault can be traced back (access_site.h).
+// lanes, so that the report of a fault can name both (access_site.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_
 
@@ -18,8 +18,8 @@ struct AccessedLanes {
   bool masked = true;
 };
 
-// Marks `access`, and returns it. `elements` is the number of elements of the
-// instruction's type that it moves for each lane.
+// Marks the LLVM instruction `access`, and returns it. `elements` is the number
+// of elements of the PTX instruction's type that `access` moves for each lane.
 template <typename T>
 T* Mark(const lower::Kernel& kernel, const Step& step, T* access,
         const AccessedLanes& lanes, int elements = 1) {
@@ -28,7 +28,7 @@ T* Mark(const lower::Kernel& kernel, const Step& step, T* access,
   site.kind = lanes.kind;
   site.masked = lanes.masked;
   site.lane = static_cast<uint8_t>(lanes.lane);
-  // Copies have no type, but go by words.
+  // An instruction without a type is a copy, which moves words of 4 bytes.
   const bool typed = step.instruction.modifiers.type_count != 0;
   site.bytes = static_cast<uint8_t>(
       typed ? elements * ptx::BytesOf(step.instruction.type()) : 4);

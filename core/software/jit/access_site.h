@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps a machine instruction that accesses memory to its PTX instruction and
-// lanes. Stored in the line table of generated objects, so that it costs
-// nothing until a kernel faults.
+// Describes a machine instruction that accesses memory: its PTX instruction and
+// lanes. The line table of a generated object stores the descriptions, so that
+// they cost nothing until a kernel faults.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_
 
@@ -15,24 +15,26 @@ struct AccessSite {
     kUnknown,  // any lanes
     kLanes,    // lanes from `lane` on, at consecutive elements
     kSame,     // lanes from `lane` on, at one address
-    kGather,   // lanes from `lane` on; a mask register holds those not done
-    kOneLane,  // `lane`
-    kListed,   // a lane of WorkerContext::lanes, at its entry of ::addresses
+    kGather,   // lanes from `lane` on; a mask register has the lanes not done
+    kOneLane,  // only `lane`
+    kListed,   // a lane of WorkerContext::lanes; WorkerContext::addresses has
+               // its address
   };
 
   uint32_t instruction = 0;  // index into the body of the lowered kernel
   Kind kind = Kind::kUnknown;
-  bool masked = false;  // only lanes of WorkerContext::lanes
+  bool masked = false;  // true: only the lanes in WorkerContext::lanes
   uint8_t lane = 0;     // below 32
-  uint8_t bytes = 1;    // of an element: a power of two, at most 16
+  uint8_t bytes = 1;    // the size of an element: a power of two, at most 16
 
-  // Encodes all fields but `instruction` as a column of the line table: at most
-  // 16 bits, never 0.
+  // Encodes all fields except `instruction` as a column of the line table. The
+  // column has at most 16 bits, and is never 0.
   uint32_t Column() const {
     const auto log = static_cast<uint32_t>(__builtin_ctz(bytes));
     return lane | (masked ? 1u << 5 : 0) | static_cast<uint32_t>(kind) << 6 |
            log << 9 | 1u << 12;
   }
+  // Returns the site with this instruction and the fields that Column encoded.
   static AccessSite Of(uint32_t instruction, uint32_t column) {
     return {instruction, static_cast<Kind>(column >> 6 & 7),
             (column >> 5 & 1) != 0, static_cast<uint8_t>(column & 31),
@@ -52,8 +54,8 @@ struct MachineState {
 struct MachineAccess {
   AccessSite site;
   bool has_address = false;
-  uint64_t address = 0;  // of the first byte; unknown for a gather
-  uint32_t left = 0;     // kGather: bit i: lane site.lane + i is not done
+  uint64_t address = 0;  // the first byte; not set unless has_address
+  uint32_t left = 0;  // kGather: bit i is set: lane site.lane + i is not done
 };
 
 }  // namespace holdfast::software::jit

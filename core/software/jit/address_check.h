@@ -4,11 +4,11 @@
 // test itself, or BufferCheck in memcheck mode. AddressCheck decides whether a
 // test is needed, and emits the branch and the report of a bad address.
 //
-// The tested value is the accessed one, whatever LLVM makes of it: an address
-// is frozen before it is tested, since LLVM may take a value that is poison for
-// another one at each use. An access never comes before its test, because LLVM
-// moves no access over a branch unless it knows that the address is good, which
-// it cannot know of a number.
+// The tested value is always the accessed value. An address is frozen before
+// the test, because LLVM may otherwise choose another value for a poison
+// address at each use. LLVM moves no access over the branch of its test,
+// because the address is a number, and LLVM cannot know that an access at it is
+// safe.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ADDRESS_CHECK_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ADDRESS_CHECK_H_
 
@@ -19,7 +19,8 @@ namespace holdfast::software::jit {
 
 class AddressCheck {
  public:
-  // `notes` has the addresses of registers, and is told which were tested.
+  // `notes` has the addresses in registers. Emit() records in `notes` which
+  // addresses it has tested.
   AddressCheck(const EmitContext& context, BlockNotes& notes)
       : c_(context),
         b_(context.b),
@@ -29,9 +30,9 @@ class AddressCheck {
         notes_(notes) {}
 
   // Emits the check of `address`, the address of `operand`, which the
-  // instruction will access: code that goes on if the address is good, and
-  // otherwise calls the runtime, which reports the fault. Emits nothing if the
-  // address is known to be good.
+  // instruction will access. The emitted code continues if the address is good.
+  // Otherwise it calls the runtime, which reports the fault. Emits nothing if
+  // the address is known to be good.
   void Emit(const Step& step, const ptx::Operand& operand, ptx::Space space,
             const Value& address) const;
 

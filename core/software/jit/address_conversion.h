@@ -5,7 +5,7 @@
 // getctarank.
 //
 // Generic addresses are addresses of this process. Addresses of shared memory
-// and of parameters are offsets from their base.
+// and of parameters are offsets from the start of this memory.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ADDRESS_CONVERSION_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ADDRESS_CONVERSION_H_
 
@@ -19,7 +19,8 @@ class AddressConversion {
       : c_(context), b_(context.b) {}
 
   // Returns the result of the instruction, whose sources are `in`: scalars, or
-  // vectors of one chunk. Returns null if it is no conversion of an address.
+  // vectors of one chunk. Returns null if the instruction is not a conversion
+  // of an address.
   llvm::Value* Compute(const ptx::Instruction& instruction, Values in) const;
 
  private:
@@ -31,7 +32,8 @@ class AddressConversion {
                       llvm::Value* address) const;
   llvm::Value* FromClusterStart(const ptx::Instruction& instruction,
                                 llvm::Value* address) const;
-  // Returns a value of the type of `like`: a scalar, or a vector for all lanes.
+  // Returns the start of the shared memory of the cluster's first block, with
+  // the type of `like`: a scalar, or a vector for the lanes of a chunk.
   llvm::Value* ClusterStart(llvm::Value* like) const;
 
   const EmitContext& c_;

@@ -22,8 +22,8 @@ class Addresses {
         operands_(operands),
         notes_(notes) {}
 
-  // Returns the 64-bit addresses of the operand, with its offset, in this
-  // process.
+  // Returns the 64-bit addresses in this process of the operand, including its
+  // offset. Emits code that computes them, but no check.
   Value Of(const Step& step, const ptx::Operand& operand,
            ptx::Space space) const;
   // Emits the check of `address`, the address of `operand`, which the

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits operations in which each lane's result depends on that lane's operands
-// only.
+// Emits operations in which the result of a lane depends only on the operands
+// of the same lane.
 //
 // The shape of the result comes from the shapes of the operands (ResultShape).
-// If it is not varying, the operation is one scalar instruction, on the bases;
-// else one a chunk, on vectors. The folder arithmetic/ emits the operation
-// itself.
+// If the result is varying, the operation is emitted on vectors, once for each
+// chunk. Otherwise it is emitted once, on scalars. The folder arithmetic/ emits
+// the operation itself.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_
 
@@ -20,12 +20,14 @@
 
 namespace holdfast::software::jit {
 
-// Full code's test that an affine index does not overflow.
+// The interface to the test of full code that an affine index does not
+// overflow.
 class OverflowCheck {
  public:
   virtual ~OverflowCheck() = default;
-  // `narrow` is about to be widened as base + lane * stride. Emits a test that
-  // no lane's value overflows; if one does, code goes elsewhere.
+  // Emits a test that the affine value `narrow`, which is base + lane * stride,
+  // overflows in no lane when it is widened. If a lane overflows, the emitted
+  // code leaves for masked code.
   virtual void CheckNoOverflow(const Step& step, const Value& narrow) = 0;
 };
 
@@ -41,11 +43,12 @@ class ArithmeticEmitter {
         pairs_(context, operands),
         operands_(operands) {}
 
-  // Masked code needs no check, because no affine value is widened there.
+  // Sets the check for affine values that are widened. The emitter of masked
+  // code has no check, because masked code widens no affine value.
   void set_overflow_check(OverflowCheck* check) { overflow_ = check; }
 
-  // Emits an instruction. REQUIRES: it uses no memory, control flow or values
-  // of other lanes.
+  // Emits an instruction. REQUIRES: the instruction uses no memory, no control
+  // flow and no values of other lanes.
   void Emit(const Step& step) const;
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits cp.async, the asynchronous copies to shared memory, and mbarrier, the
-// barriers that report their completion. The emitted code copies synchronously,
-// so an instruction that waits for a copy finds it done.
+// Emits cp.async, which copies asynchronously to shared memory, and mbarrier,
+// which operates on barriers that report the completion of copies. The emitted
+// code copies synchronously, so that a copy is done before an instruction waits
+// for it.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_
 
@@ -27,14 +28,18 @@ class AsyncEmitter {
         memory_(memory),
         notes_(notes) {}
 
-  // [to], [from], bytes[, bytes of the source or a predicate][, policy]
+  // Emits cp.async. Operands: [to], [from], bytes[, bytes of the source or a
+  // predicate][, policy]. For the instructions that wait for copies, emits only
+  // a fence for the compiler.
   void EmitCopy(const Step& step) const;
-  // [d,] [a][, b][, hint]; pending_count: d, state
+  // Emits mbarrier. Operands: [d,] [a][, b][, hint]; for pending_count: d,
+  // state.
   void EmitMbarrier(const Step& step) const;
-  // [a], b, [barrier]: reports to the barrier the bytes that were stored at
-  // `a`.
+  // Emits the report of st.async and red.async to their barrier that the bytes
+  // at `a` were stored. Operands: [a], b, [barrier].
   void EmitCompletion(const Step& step) const;
-  // Reports to the barrier at `operand` that `bytes` bytes (u64) have arrived.
+  // Emits a report to the barrier at `operand` that `bytes` bytes (u64) have
+  // arrived.
   void EmitCompletion(const Step& step, const ptx::Operand& operand,
                       ptx::Space space, const Value& bytes) const;
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emits atom and red. Lanes take effect one by one, the lowest first, except
-// where the order cannot be observed. The cheapest possible way is used:
+// where the order cannot be observed. The emitter uses the cheapest of these
+// ways:
 //
-//   EmitTogether    one address for all lanes, and no result: lanes are reduced
-//                   to one value in registers, then one atomic operation
-//   EmitUnrolled    all lanes run, and no result: 32 operations in a row
-//   EmitLoop        a loop over the lanes that run: everything else
-//   AtomicHalf      16-bit floats, in the loop of EmitLoop: compare and swap,
-//                   since CPUs have no such operation
+//   EmitTogether    for one address in all lanes, and no result: reduces the
+//                   lanes to one value in registers, then one atomic operation
+//   EmitUnrolled    if all lanes run, and no result: 32 operations in a row
+//   EmitLoop        for everything else: a loop over the lanes that run
+//   AtomicHalf      for 16-bit floats, in the loop of EmitLoop: compare and
+//                   swap, because CPUs have no such operation
 //
-// Only the thread that runs a block accesses its shared memory, so an operation
-// on shared memory is a load and a store.
+// Only the thread that runs a block accesses the block's shared memory. So an
+// operation on shared memory is a load and a store.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_
 
@@ -32,8 +33,8 @@ class AtomicEmitter {
         operands_(operands),
         addresses_(addresses) {}
 
-  // Operands: [d,] [a], b[, c][, policy]. The elements of a vector are handled
-  // one after the other.
+  // Emits an instruction with the operands [d,] [a], b[, c][, policy]. Handles
+  // the elements of a vector one after the other.
   void Emit(const Step& step) const;
 
  private:
@@ -50,7 +51,7 @@ class AtomicEmitter {
                     llvm::Value* lanes) const;
   void EmitUnrolled(const Step& step, const Value& address,
                     const Value& value) const;
-  // Returns the old values, as an array.
+  // Returns an array of the old values, which has values only if `wanted`.
   llvm::AllocaInst* EmitLoop(const Step& step, const Value& address,
                              const Value& value, const Value* swapped,
                              llvm::Value* lanes, bool wanted) const;

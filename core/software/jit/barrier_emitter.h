@@ -13,8 +13,9 @@ namespace holdfast::software::jit {
 
 class BarrierEmitter {
  public:
-  // A barrier's number, and the number of the round that lanes wait for; at a
-  // cluster's barrier, kClusterBarrier and the waiting lanes. All i32.
+  // The number of a barrier, and the number of the round for which lanes wait.
+  // For a cluster's barrier: kClusterBarrier, and the mask of the waiting
+  // lanes. All values are i32.
   struct Round {
     llvm::Value* barrier;
     llvm::Value* round;
@@ -30,29 +31,33 @@ class BarrierEmitter {
         operands_(operands),
         registers_(registers) {}
 
-  // Makes all lanes of the warp arrive and wait, in one call. For barriers
-  // without a reduction.
+  // Emits a call that makes all lanes of the warp arrive and wait. REQUIRES:
+  // the instruction is a barrier of the block without a reduction.
   void Synchronize(const Step& step) const;
   // Returns true for barrier.cluster, which has separate instructions to arrive
   // and to wait.
   static bool IsOfCluster(const ptx::Instruction& instruction);
-  // Makes `lanes` arrive at the barrier; `live` are the warp's lanes that have
-  // not ended. Both are masks (i32). Returns the round to wait for. For a
-  // cluster's wait instruction, only returns it: the lanes have arrived before.
+  // Emits a call that makes `lanes` arrive at the barrier. `live` are the
+  // warp's lanes that have not ended. Both are masks (i32). Returns the round
+  // for which the lanes must wait. Emits no call for the wait instruction of a
+  // cluster, because the lanes have arrived before.
   Round Arrive(const Step& step, llvm::Value* lanes, llvm::Value* live) const;
-  // Returns whether the barrier has completed the round, i1.
+  // Returns an i1 that is true if the barrier has completed the round.
   llvm::Value* Passed(const Round& round) const;
-  // Loops until the barrier has completed the round. Other warps run meanwhile.
+  // Emits a loop that ends when the barrier has completed the round. Other
+  // warps run meanwhile.
   void WaitFor(const Round& round) const;
-  // For barrier.red, writes the result of a completed round to the destination
-  // register of `lanes`; null: of all lanes. Does nothing otherwise.
+  // Emits, for barrier.red, a write of the result of a completed round to the
+  // destination register of `lanes` (i32); null: of all lanes. Emits nothing
+  // for other instructions.
   void WriteReduction(const Step& step, const Round& round,
                       llvm::Value* lanes) const;
 
-  // Called at the end of block `k`, which is the back edge of a loop. If the
-  // loop may be waiting for another thread, every 64th iteration lets other
-  // warps run. Returns an i1 that is true in these iterations, in which other
-  // lanes of the warp should run first; null if the loop does not wait.
+  // Emits code for the end of block `k`, from which control returns to the
+  // start of a loop. If the loop may wait for another thread, the code lets
+  // other warps run in every 64th iteration. Returns an i1 that is true in
+  // these iterations, in which other lanes of the warp should run first.
+  // Returns null, and emits nothing, if the loop waits for no thread.
   llvm::Value* YieldInLoop(size_t k) const;
 
  private:

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test of addresses in memcheck mode (abi/buffer_table.h): that each byte
-// of an access lies in a buffer, or in the block's shared memory.
+// Emits the test of addresses in memcheck mode (abi/buffer_table.h): each byte
+// of an access must lie in a buffer, or in the block's shared memory.
 //
 // An instruction mostly accesses the buffer that it accessed before. So
-// generated code compares the addresses with this buffer
+// generated code compares the addresses with the span of this buffer
 // (WorkerContext::spans). It calls the runtime only for an address outside of
-// the buffer, and the runtime then stores the span of the new buffer. Every
+// the span, and the runtime then stores the span of the new buffer. Every
 // access has a test of its own, because another offset from the same register
 // may lead to another buffer.
 //
-// A span and shared memory begin at a multiple of 16, so that an aligned access
-// that begins in front of the span also ends in front of it:
+// Spans and shared memory begin at a multiple of 16, so that an aligned access
+// that begins before the span also ends before it. The test is:
 //
 //   (address & (bytes - 1)) == 0 && address - begin + (bytes - 1) < size
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_BUFFER_CHECK_H_
@@ -31,23 +31,25 @@ class BufferCheck {
   explicit BufferCheck(const EmitContext& context)
       : c_(context), b_(context.b), v_(context.b), runtime_(context) {}
 
-  // Returns true if accesses to the space are tested byte by byte: in memcheck
-  // mode, except for local memory and parameters, which have no buffers, and
-  // for a cluster's shared memory, because it is not known which of its bytes
-  // the blocks use.
+  // Returns true if accesses to the space are tested byte by byte. This is so
+  // in memcheck mode, with two exceptions. Local memory and parameters have no
+  // buffers. For a cluster's shared memory it is not known which bytes the
+  // blocks use.
   static bool AppliesTo(ptx::Space space);
 
-  // Returns true if an access to a variable by its name stays inside of it.
+  // Returns true if an access to a variable by its name stays inside the
+  // variable.
   // REQUIRES: the access is at a variable.
   bool IsWithinVariable(const CheckedAccess& access) const;
-  // Emits the test, which is never sure: the runtime checks only the lanes that
-  // run. REQUIRES: AppliesTo() the space.
+  // Emits the test, and returns its result, which is never sure: the runtime
+  // then checks only the lanes that run. REQUIRES: AppliesTo() is true for the
+  // space.
   AddressTest Test(const CheckedAccess& access) const;
   // Returns the index of the instruction's span in WorkerContext::spans.
   uint32_t SpanIndex(const Step& step) const;
 
  private:
-  // A BufferSpan in code.
+  // The values of a BufferSpan in emitted code.
   struct Span {
     llvm::Value* begin;
     llvm::Value* size;

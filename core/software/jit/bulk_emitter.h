@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emits bulk copies between global and shared memory (cp.async.bulk and
-// cp.reduce.async.bulk). A GPU makes them asynchronously, and reports their end
-// to a barrier or to a group of copies. The emitted code copies synchronously,
-// so an instruction that waits for a copy finds it done.
+// cp.reduce.async.bulk). A GPU copies asynchronously, and reports the end of a
+// copy to a barrier or to a group of copies. The emitted code copies
+// synchronously, so that a copy is done before an instruction waits for it.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
 
@@ -23,8 +23,9 @@ class BulkEmitter {
         addresses_(addresses),
         async_(async) {}
 
-  // [to], [from], bytes[, [barrier]][, policy]. Prefetches emit nothing. Waits
-  // for groups emit only a fence for the compiler.
+  // Emits a copy with the operands [to], [from], bytes[, [barrier]][, policy].
+  // Emits nothing for a prefetch, and only a fence for the compiler for a wait
+  // for groups.
   void Emit(const Step& step) const;
 
  private:

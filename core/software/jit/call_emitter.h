@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of functions that the runtime provides (printf, malloc, ...), and
+// Emits calls of functions that the runtime provides (printf, malloc, ...), and
 // traps.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_CALL_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_CALL_EMITTER_H_
@@ -27,8 +27,9 @@ class CallEmitter {
   void EmitTrap(const Step& step) const;
   // Emits a call that lets other warps run once.
   void EmitYield() const;
-  // Lets the other warps catch up, if the instruction is an early store
-  // (analysis/early_stores.h) and the warp's first behind a barrier.
+  // Emits a call that lets the other warps catch up if the instruction is the
+  // warp's first early store after a barrier. Emits nothing if the instruction
+  // is no early store (analysis/early_stores.h).
   void LetOthersRead(const Step& step) const;
 
  private:

@@ -30,9 +30,10 @@ struct CheckedAccess {
   }
 };
 
-// A test in code. `outside` is an i1, or a vector of i1 for the lanes of a
-// chunk: true if an address may be bad. If not `sure`, it may be the address of
-// a lane that does not take part in the access.
+// The result of a test in emitted code. `outside` is an i1, or a vector of i1
+// for the lanes of a chunk, and is true if an address may be bad. `sure`: an
+// address of a lane that takes part in the access is then bad. Not `sure`: it
+// may be the address of a lane that takes no part.
 struct AddressTest {
   llvm::Value* outside;
   bool sure;

@@ -6,12 +6,13 @@
 
 namespace holdfast::software::jit {
 
-// Makes the default ObjectCache use `store`, which is copied. REQUIRES: called
-// once, before the first launch; any thread may call the store's functions, at
-// any time until the process ends.
+// Makes the default ObjectCache use a copy of `store`. REQUIRES: called once,
+// before the first launch. Any thread may call the functions of `store` at any
+// time until the process ends.
 void SetCodeStore(const CodeStore& store);
 
-// Returns the store; null if none has been set. Thread-safe.
+// Returns the store, which lives as long as the process; null if none has been
+// set. Thread-safe.
 const CodeStore* GetCodeStore();
 
 }  // namespace holdfast::software::jit

@@ -16,24 +16,27 @@
 
 namespace holdfast::software::jit {
 
-// Generated code; unmapped when destroyed.
+// The generated code of a kernel. The destructor unmaps the code.
 class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
+  // The function that runs the kernel. Valid as long as this object.
   virtual KernelFunction* function() const = 0;
-  // Returns the access at which the CPU stopped; nullopt if it did not stop in
-  // this code.
+  // Returns the memory access at which a CPU stopped in the state `state`;
+  // nullopt if it did not stop at an access of this code. Thread-safe.
   virtual std::optional<MachineAccess> Find(
       const MachineState& state) const = 0;
 };
 
-// Compiles the full code of a kernel. Masked code is compiled when lanes first
-// diverge, so `kernel` must outlive the result. Returns null and sets *error on
+// Compiles the full code of a kernel for blocks of the shape `block`. Masked
+// code may be compiled later, when lanes first diverge, so that `kernel` must
+// outlive the result. Blocks for up to seconds. Returns null and sets *error on
 // failure. Thread-safe.
 //
-// Loads an object from the cache on disk if it is there, else stores it there.
-// So code refers to variables and runtime functions by symbols only. The one
-// address in code is the window's, which is part of the cache's key.
+// Loads the object from the ObjectCache, or generates it and stores it there.
+// So objects refer to variables and runtime functions only by symbols. The only
+// address in them is the address of the window (abi/window.h), which is part of
+// the key in the cache.
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         const analysis::BlockShape& block,
                                         std::string* error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interface of code generators for control flow. The three implementations,
+// The interface of the emitters of control flow. The three implementations,
 // FullPath, MaskedPath and ScalarLoopPath, emit a branch in different ways.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_CONTROL_FLOW_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_CONTROL_FLOW_H_
@@ -16,21 +16,22 @@ class ControlFlow {
 
   // Returns the lanes that run a block.
   virtual ActiveLanes lanes() const = 0;
-  // Ends block `k` with its branch; null: control falls through. `rotate` is
-  // the result of BarrierEmitter::YieldInLoop for a branch backward, else null.
+  // Emits the end of block `k`. `instruction` is the branch at the end; null:
+  // control goes on to the next block. `rotate` is the result of
+  // BarrierEmitter::YieldInLoop for a branch backward, otherwise null.
   virtual void Branch(const ptx::Instruction* instruction, size_t k,
                       llvm::Value* rotate) = 0;
-  // Ends block `k`, which is one instruction where lanes wait for each other.
+  // Emits a block that consists of the instruction of `step`, at which lanes
+  // wait for each other.
   virtual void Converge(const Step& step) = 0;
-  // Called before each instruction that is no branch. Makes a place where other
-  // code can enter in front of the instruction, if there is such code.
+  // Makes an entry in front of the instruction if full code has an exit there
+  // (FullPathExits). Called before each instruction that is no branch.
   virtual void EnterInFrontOf(const ptx::Instruction& instruction) = 0;
 };
 
-// Emits block `k` of the kernel at the insertion point, for `flow`. Clears
-// `emitters.notes` first, because they hold within one block only. Emits a
-// check for a cancelled launch at each branch backward, because these make the
-// loops.
+// Emits block `k` of the kernel at the insertion point, for `flow`. First
+// clears `emitters.notes`, which are true only within one block. Emits a check
+// for a cancelled launch at each branch backward, because every loop has one.
 void EmitBlock(FunctionEmitters& emitters, ControlFlow& flow, size_t k);
 
 }  // namespace holdfast::software::jit

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The data that the emitters of one LLVM function share: the kernel, the facts
-// known about it, and the values that are computed at the function's entry. A
-// KernelEmitter emits two functions, full code and masked code, so it makes two
-// EmitContexts, which share the frame's layout and the place for an error.
+// about the kernel, and the values that the function computes at its entry. A
+// KernelEmitter emits two functions, full code and masked code, and makes an
+// EmitContext for each. Both share the layout of the frame, and the error.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
 
@@ -21,7 +21,7 @@
 namespace holdfast::software::jit {
 
 struct EmitContext {
-  // Owned by the KernelEmitter, and common to its functions.
+  // The KernelEmitter owns these, and both functions share them.
   Builder& b;
   const lower::Kernel& kernel;
   const KernelFacts& facts;
@@ -32,29 +32,31 @@ struct EmitContext {
   const Cpu cpu;
   const analysis::Mode mode;
 
-  // The function, and values of its entry, which dominates all its code.
+  // The function, and values that its entry block computes. They are usable in
+  // all blocks of the function.
   llvm::Function* function = nullptr;
   llvm::Value* frame = nullptr;   // ptr; `layout` has the offsets
   llvm::Value* launch = nullptr;  // ptr to LaunchContext
   llvm::Value* worker = nullptr;  // ptr to WorkerContext
   llvm::Value* parameters = nullptr;
-  llvm::Value* shared = nullptr;  // i64
-  // The origin of shared addresses; i64. If the kernel reaches the shared
-  // memory of other blocks, this is the memory of the cluster's first block;
-  // else `shared`.
+  llvm::Value* shared = nullptr;  // i64: the block's shared memory
+  // The start from which shared addresses count; i64. If the kernel accesses
+  // the shared memory of other blocks, this is the shared memory of the
+  // cluster's first block. Otherwise it is `shared`.
   llvm::Value* shared_window = nullptr;
-  llvm::Value* local = nullptr;  // i64
-  llvm::Value* warp = nullptr;   // i32
+  llvm::Value* local = nullptr;  // i64: the local memory
+  llvm::Value* warp = nullptr;   // i32: the number of the warp
   std::array<llvm::Value*, 3> block_index = {};
   std::array<llvm::Value*, 3> grid = {};
   // The extent of the block in each dimension, in threads; i32.
   std::array<llvm::Value*, 3> extent = {};
-  llvm::BasicBlock* done = nullptr;  // the target when a warp has ended
+  llvm::BasicBlock* done = nullptr;  // control goes there when a warp has ended
 
   llvm::Value* BlockThreads() const {
     return b.CreateMul(b.CreateMul(extent[0], extent[1]), extent[2]);
   }
-  int lanes() const { return cpu.lanes; }  // of a chunk
+  // The number of lanes of a chunk, and the number of chunks of a warp.
+  int lanes() const { return cpu.lanes; }
   int chunks() const { return analysis::kWarpLanes / cpu.lanes; }
   const analysis::LaneShape& ShapeOf(uint32_t index, analysis::Mode of) const {
     return facts.shapes[static_cast<int>(of)].registers[index];
@@ -67,7 +69,8 @@ struct EmitContext {
   llvm::Value* Slot(uint64_t offset) const {
     return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), frame, offset);
   }
-  // Records why the kernel cannot be translated. The first reason stays.
+  // Sets `error` to the reason why the kernel cannot be translated, as
+  // "line:column: reason". Does nothing if `error` is set.
   void Fail(const ptx::Instruction& instruction, std::string reason) const;
 };
 

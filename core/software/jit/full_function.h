@@ -16,6 +16,7 @@ class FullFunction {
   // `masked_type` is the type of the functions with masked code.
   FullFunction(const EmitContext& shared, llvm::FunctionType* masked_type);
 
+  // Emits the function, with the full code and the calls of masked code.
   void Emit();
   // Sets the size of the frame. REQUIRES: full and masked code have reserved
   // their parts of the frame.
@@ -42,7 +43,7 @@ class FullFunction {
   llvm::FunctionType* const masked_type_;
   MaskedPlan plan_;
   llvm::AllocaInst* frame_ = nullptr;
-  llvm::CallInst* clear_ = nullptr;  // of its fields
+  llvm::CallInst* clear_ = nullptr;  // the call that clears the frame's fields
 };
 
 }  // namespace holdfast::software::jit

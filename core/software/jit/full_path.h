@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits full code, in which all 32 lanes of a warp go the same way. Full code
-// has one LLVM block for each block of the kernel. A branch whose guard varies
-// goes to one side if all lanes agree; otherwise it leaves full code, or runs
-// both sides under masks.
+// Emits full code, in which all 32 lanes of a warp run the same instructions.
+// Full code has one LLVM block for each block of the kernel. A branch whose
+// guard varies goes to one side if the guard is equal in all lanes. Otherwise
+// control leaves full code, or full code runs both sides under masks
+// (RegionEmitter).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_H_
 
@@ -33,7 +34,8 @@ class FullPath : public ControlFlow {
   ActiveLanes lanes() const override { return {}; }
   void Branch(const ptx::Instruction* instruction, size_t k,
               llvm::Value* rotate) override;
-  // All 32 lanes together simply call the runtime.
+  // Emits a call of the runtime for all 32 lanes together; or an exit to masked
+  // code if lanes may stay away or belong to several groups.
   void Converge(const Step& step) override;
   void EnterInFrontOf(const ptx::Instruction&) override {}
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exits of full code: where lanes diverge, and where an affine index
+// Emits the exits of full code: where lanes diverge, and where an affine index
 // overflows.
 //
-// An exit stores each register that is still needed, in the shape of full code,
-// which is mostly one scalar. Then it jumps to the call of masked code that all
-// exits for the same reason share. Masked code expands the registers to its own
-// shapes at its entry (full_path_return.h). So each of a kernel's many exits is
-// only a few stores.
+// An exit stores each register that is still needed to the frame, in the shape
+// of full code, which is mostly one scalar. Then the exit jumps to the call of
+// masked code, which all exits for the same reason share. Masked code converts
+// the registers to its own shapes at its entry (full_path_return.h). So each of
+// a kernel's many exits is only a few stores.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_
 
@@ -31,25 +31,28 @@ class FullPathExits : public OverflowCheck {
         pending_(pending) {}
 
   FullPathExit divergence;
-  // Warps that leave by this exit do not return to full code: an index
-  // overflows, or the warp has fewer than 32 threads.
+  // The exit for warps in which an index overflows or that have fewer than 32
+  // threads. These warps do not return to full code.
   FullPathExit overflow;
 
-  // The entry number of masked code, which each exit stores: an i32.
+  // The variable in which each exit stores the number of the entry of masked
+  // code; an i32.
   void set_entry_number(llvm::AllocaInst* place) { entry_number_ = place; }
   llvm::AllocaInst* entry_number() const { return entry_number_; }
-  // Returns the number of the entry in front of an instruction, or -1.
+  // Returns the number of the entry in front of the instruction; -1 if there is
+  // none.
   int EntryInFrontOf(const ptx::Instruction& instruction) const;
 
-  // Begins an exit: stores the registers that are set in `registers` to the
-  // frame.
+  // Begins an exit: emits stores to the frame of the registers whose element in
+  // `registers` is true. Adds them to exit->live_outs.
   void SaveLiveOuts(const std::vector<bool>& registers, FullPathExit* exit);
-  // Ends an exit: jumps to masked code, which begins at `entry`.
+  // Ends an exit: emits a jump to the call of masked code, which begins at
+  // `entry`.
   void Leave(int entry, FullPathExit* exit);
-  // Emits an exit for divergence in front of block `k`, which all lanes run in
-  // masked code.
+  // Emits an exit for divergence in front of block `k`. All lanes then run the
+  // block in masked code.
   void LeaveInFrontOf(size_t k);
-  // Emits a check in front of the instruction, with an exit for overflow.
+  // Emits the check in front of the instruction, with an exit for overflow.
   void CheckNoOverflow(const Step& step, const Value& narrow) override;
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Passes registers between full code and masked code.
+// Emits code that passes registers between full code and masked code.
 //
-// Masked code returns to full code at a block where all 32 lanes have met, if
-// each live register has the shape that full code assumes. For example, a
+// Masked code returns to full code at a block that all 32 lanes run together,
+// if each live register has the shape that full code assumes. For example, a
 // register that is uniform in full code must be equal in all lanes. Masked code
-// tests this and returns the number of the block; full code then loads its
-// registers.
+// tests this, and returns the number of the block. Full code then loads the
+// registers, and continues at the block.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_RETURN_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_RETURN_H_
 
@@ -26,10 +26,10 @@ class FullPathReturn {
         registers_(registers),
         notes_(notes) {}
 
-  // Emits the start of masked code: converts the registers that exits of full
-  // code have stored to their shapes in masked code. `live_outs` are the
-  // registers of all exits; those that the taken exit did not store are not
-  // read later.
+  // Emits the start of masked code, which converts the registers that exits of
+  // full code have stored to their shapes in masked code. `live_outs` are the
+  // registers of all exits. Masked code does not read the registers that the
+  // taken exit did not store.
   void LoadLiveOuts(const std::set<uint32_t>& live_outs) const;
   // Emits, at the start of block `k` of masked code, a return to full code that
   // is taken if all lanes run the block and the live registers have their

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits loads and stores of one element per lane at addresses that are not
-// contiguous. gather.cc lists the instruction sequences.
+// Emits loads and stores of one element for each lane, at addresses that are
+// not contiguous. gather.cc lists the instruction sequences.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_GATHER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_GATHER_H_
 
@@ -22,6 +22,7 @@ class Gather {
         runtime_(context) {}
 
   // Emits a load by the lanes in the mask `bits` (i32); null: by all lanes.
+  // Returns the loaded value, which is unspecified in other lanes.
   Value Load(const Step& step, const Value& address, ptx::Type type,
              llvm::Value* bits) const;
   // Emits a store by the lanes in the mask `bits` (i32), which is not null. If

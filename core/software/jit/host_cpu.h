@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The properties of this CPU that the emitters depend on.
+// The properties of this machine's CPU on which the emitters depend.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_HOST_CPU_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_HOST_CPU_H_
 
 namespace holdfast::software::jit {
 
 struct Cpu {
-  // Lanes of a chunk, which is one vector: 16 with AVX-512, else 8.
-  // HOLDFAST_SOFTWARE_LANES=8 selects 8 in any case.
+  // The number of lanes of a chunk, which is one vector: 16 with AVX-512,
+  // otherwise 8. HOLDFAST_SOFTWARE_LANES=8 selects 8 in any case.
   int lanes = 8;
-  // AMD's cores without AVX-512 take about 19 cycles for a masked store of a
-  // vector (measured on Zen 3), so storing one lane after the other is faster.
+  // True for AMD's cores without AVX-512. They take about 19 cycles for a
+  // masked store of a vector (measured on Zen 3), so that it is faster to store
+  // one lane after the other.
   bool slow_masked_stores = false;
 };
 

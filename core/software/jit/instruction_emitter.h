@@ -25,8 +25,8 @@ class InstructionEmitter {
   InstructionEmitter& operator=(const InstructionEmitter&) = delete;
 
   // Emits the instruction of `step`, whose lanes have no guard yet. A guard
-  // that is the same for all lanes becomes a branch. A guard that varies
-  // becomes part of the mask: lanes whose guard is false drop the result.
+  // that is equal in all lanes becomes a branch. A guard that varies narrows
+  // the mask: the instruction has no effect in lanes whose guard is false.
   void Emit(const Step& step);
   // Emits the instruction of `step`, and ignores its guard.
   void EmitUnguarded(const Step& step);

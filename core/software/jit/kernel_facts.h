@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The results of all analyses of a kernel that its code depends on, for one
-// block shape and one width of vectors. Computed once, before any code.
+// The results of all analyses of a kernel on which its code depends, for one
+// block shape and one width of vectors. They are computed once, before any code
+// is emitted. Vectors have one element for each block, register or instruction
+// of the kernel, as their comments say.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_FACTS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_FACTS_H_
 
@@ -16,27 +18,29 @@ struct KernelFacts {
   KernelFacts(const lower::Kernel& kernel, const analysis::BlockShape& block,
               int chunk_lanes);
 
-  // Indexed by Mode.
+  // The shapes of values in full code and in masked code, by Mode.
   analysis::DivergenceAnalysis shapes[2];
   // [block][register]: the register is live at the start of the block.
   std::vector<std::vector<bool>> live_registers;
-  // [block]: the outermost loop, as analysis::Loops numbers it, or -1.
-  // `own_loops` has only loops that a warp can repeat without waiting for other
-  // warps.
+  // [block]: the number of the outermost loop around the block, as
+  // analysis::Loops numbers loops; -1: none. `own_loops` has only loops that a
+  // warp can repeat without waiting for other warps.
   std::vector<int> loops;
   std::vector<int> own_loops;
-  // [register]: live at the start of some block; read by some instruction.
+  // [register]: `crosses`: the register is live at the start of a block.
+  // `ever_read`: an instruction reads the register.
   std::vector<bool> crosses;
   std::vector<bool> ever_read;
   // [instruction]: see analysis::EarlyStores.
   std::vector<bool> early_stores;
-  // The kernel has a convergence point; one of all warps of a block.
+  // `lanes_wait`: the kernel has a convergence point. `warps_wait`: it has a
+  // convergence point of all warps of a block.
   bool lanes_wait = false;
   bool warps_wait = false;
 };
 
-// Returns the kind of convergence point in block `k`. An instruction that is a
-// convergence point is a block of its own.
+// Returns the kind of the convergence point that is block `k`; kNone if it is
+// none. An instruction that is a convergence point is a block of its own.
 lower::ConvergencePoint ConvergencePointAt(const lower::Kernel& kernel,
                                            size_t k);
 

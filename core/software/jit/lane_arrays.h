@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stores values of the 32 lanes as arrays in memory, and emits code that
-// handles lanes one by one, for operations that vectors do not support or do
-// more slowly.
+// Emits code that stores values of the 32 lanes as arrays in memory, and code
+// that handles lanes one by one. Emitters use it for operations that vectors do
+// not support, or that are slower on vectors.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_LANE_ARRAYS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_LANE_ARRAYS_H_
 
@@ -16,12 +16,14 @@ class LaneArrays {
  public:
   explicit LaneArrays(Builder& b) : b_(b), v_(b) {}
 
-  // Stores a varying value to a new array on the stack.
+  // Emits a store of a varying value to a new array on the stack, and returns
+  // the array. Element i is the value of lane i.
   llvm::AllocaInst* Spill(const Value& value) const;
-  // Loads a varying value of this type from such an array.
+  // Emits a load of a varying value of this type from an array of 32 elements.
   Value LoadLanes(llvm::AllocaInst* array, ptx::Type type) const;
-  // Emits a loop over the lanes of `bits` (i32), the lowest first. `body` emits
-  // its body, and gets the lane's number (i32). `bits` may be 0 at run time.
+  // Emits a loop over the lanes of `bits` (i32), the lowest first. Calls `body`
+  // once, with the number of the lane (i32), to emit the body of the loop.
+  // `bits` may be 0 at run time.
   void ForEachLane(llvm::Value* bits,
                    const std::function<void(llvm::Value* lane)>& body) const;
   // Returns the value of the lowest lane of `lanes` (i32), as a scalar.
@@ -29,7 +31,8 @@ class LaneArrays {
   llvm::Value* OfFirstLane(const Value& value, llvm::Value* lanes) const;
   // Returns the value of one lane, as a uniform value.
   Value AtLane(const Value& value, llvm::Value* lane) const;
-  // Returns the difference between the value of `lane` and the unit's base.
+  // Returns the difference between the value of `lane` and `base`. `shape` is
+  // affine, and `lane` counts from the lane whose value is `base`.
   llvm::Value* DistanceOf(llvm::Value* base, const analysis::LaneShape& shape,
                           llvm::Value* lane) const;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shuffles between two orders of one chunk's elements: by lane, as they lie in
-// memory, and by element, as registers hold them.
+// Emits shuffles between two orders of the elements of one chunk: by lane,
+// which is the order in memory, and by element, which is the order in
+// registers.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_LANE_TRANSPOSE_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_LANE_TRANSPOSE_H_
 
@@ -16,11 +17,13 @@ class LaneTranspose {
 
   explicit LaneTranspose(Builder& b) : b_(b), lanes_(b.lanes()) {}
 
-  // {a0 b0 a1 b1 ..., ...} -> {a0 a1 ..., b0 b1 ...}, and back.
+  // Convert between the order by lane and the order by element, for two
+  // elements a and b of each lane: {a0 b0 a1 b1 ..., ...} and {a0 a1 ..., b0 b1
+  // ...}.
   Parts SplitPairs(llvm::ArrayRef<llvm::Value*> halves) const;
   Parts JoinPairs(llvm::ArrayRef<llvm::Value*> parts) const;
-  // One vector of four elements a lane -> one vector of all lanes an element,
-  // and back.
+  // Convert between one vector for each lane, with four elements, and one
+  // vector for each element, with all lanes.
   Parts SplitFours(llvm::ArrayRef<llvm::Value*> groups) const;
   Parts JoinFours(llvm::ArrayRef<llvm::Value*> parts) const;
 

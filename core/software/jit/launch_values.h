@@ -6,9 +6,9 @@
 
 namespace holdfast::software::jit {
 
-// Begins to emit `function`: sets it in *context, and sets the insertion point
-// to its new entry block. REQUIRES: the first two arguments of `function` are
-// the LaunchContext* and the WorkerContext*.
+// Begins to emit `function`: makes its entry block, sets the insertion point to
+// the block, and sets the function and its first two arguments in *context.
+// REQUIRES: these arguments are the LaunchContext* and the WorkerContext*.
 void EnterFunction(EmitContext* context, llvm::Function* function);
 
 // Emits loads of the values that are constant during a launch, and sets them in

@@ -2,14 +2,15 @@
 //
 // Emits masked code, which can run any subset of a warp's lanes.
 //
-// The word `exec` holds the running lanes. Each block has a word of pending
-// lanes in the frame. A branch adds its lanes to the words of its targets; a
-// chain of dispatch blocks then finds the first block with pending lanes.
-// Blocks are in layout order, so lanes that are behind catch up, and lanes meet
-// at the joins of ifs and at the ends of loops.
+// The word `exec` has the running lanes. Each block has a word of pending lanes
+// in the frame: the lanes that still have to run the block. A branch adds its
+// lanes to the words of its targets. A chain of dispatch blocks then finds the
+// first block with pending lanes. Blocks are in layout order, so that lanes
+// that are behind run first, and lanes meet at the joins of ifs and at the ends
+// of loops.
 //
-// Lanes that wait at a convergence point are parked there until the warp has
-// nothing else to run (EmitIdle).
+// Lanes that wait at a convergence point are parked there until no block of the
+// warp is pending (EmitIdle).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_
 
@@ -26,12 +27,13 @@ class ScalarLoopPath;
 
 class MaskedPath : public ControlFlow {
  public:
-  // needed[k]: masked code contains block k. `exits` and `plan` are those of
-  // the full code that enters this masked code.
+  // needed[k]: masked code contains block k. `exits` and `plan` belong to the
+  // full code that calls this masked code. All references must outlive this
+  // object.
   MaskedPath(FunctionEmitters& emitters, const FullPathExits& exits,
              const MaskedPlan& plan, std::vector<bool> needed);
 
-  // Makes the word of running lanes and the empty LLVM blocks.
+  // Makes the word of running lanes and the empty LLVM blocks. Called first.
   void CreateBlocks();
   // Emits the code of all blocks, including scalar loops.
   void EmitBlocks(const FullPathReturn& full_path);
@@ -47,17 +49,20 @@ class MaskedPath : public ControlFlow {
   void EnterInFrontOf(const ptx::Instruction& instruction) override;
 
  private:
-  // The lanes that wait at a convergence point, in the frame; all i32.
+  // The addresses of the fields of the frame for the lanes that wait at a
+  // convergence point. All fields are i32.
   struct Parked {
     llvm::Value* lanes;
     llvm::Value* barrier;
-    llvm::Value* round;  // at a point of a warp: not 0: wait no longer
+    // The round for which the lanes wait. At a point of the warp, not 0 means
+    // that the lanes wait no longer.
+    llvm::Value* round;
   };
 
   // Lanes that meet at a convergence point of the warp.
   struct Group {
     llvm::Value* lanes;  // i32
-    llvm::Value* whole;  // i1: all of them that live are here
+    llvm::Value* whole;  // i1: all live lanes of the group have arrived
   };
 
   void ConvergeWarp(const Step& step);

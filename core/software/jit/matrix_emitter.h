@@ -25,14 +25,16 @@ class MatrixEmitter {
         access_(access),
         registers_(context, operands) {}
 
-  // Operands: {d, ...}, [row]. Each lane names a row of eight halves. Lanes
-  // 8 * i to 8 * i + 7 name the rows of matrix i.
+  // Emits ldmatrix. Operands: {d, ...}, [row]. Each lane has the address of a
+  // row of eight 16-bit elements. Lanes 8 * i to 8 * i + 7 have the rows of
+  // matrix i.
   void EmitLoad(const Step& step) const;
-  // Operands: [row], {a, ...}.
+  // Emits stmatrix. Operands: [row], {a, ...}. Rows as for EmitLoad.
   void EmitStore(const Step& step) const;
-  // Operands: d, a. Transposes a matrix of eight rows and columns.
+  // Emits movmatrix, which transposes a matrix of eight rows and columns.
+  // Operands: d, a.
   void EmitTranspose(const Step& step) const;
-  // Operands: {d, ...}, {a, ...}, {b, ...}, {c, ...}.
+  // Emits mma. Operands: {d, ...}, {a, ...}, {b, ...}, {c, ...}.
   void EmitProduct(const Step& step);
 
  private:

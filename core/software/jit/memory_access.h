@@ -3,11 +3,12 @@
 // Emits loads and stores of one element per lane, at addresses that have been
 // checked.
 //
-// The shape of the address decides. Uniform addresses take one scalar access,
-// contiguous elements one vector access per chunk, all others a gather or
-// scatter; so do masked contiguous stores on CPUs where these are slow. Lanes
-// take effect in ascending order: if several lanes store to one address, the
-// highest lane's value remains.
+// The shape of the address decides which code is emitted. A uniform address
+// becomes one scalar access, and contiguous elements become one vector access
+// for each chunk. All others become a gather or a scatter. Masked contiguous
+// stores also become a scatter on CPUs where they are slow. Lanes take effect
+// in ascending order: if several lanes store to one address, the highest lane's
+// value remains.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_MEMORY_ACCESS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_MEMORY_ACCESS_H_
 
@@ -27,7 +28,9 @@ class MemoryAccess {
         gather_(context),
         addresses_(addresses) {}
 
-  // Inactive lanes get an unspecified value, which Operands::Write drops.
+  // Emit a load or a store by the lanes of `step`. Load returns the loaded
+  // value, which is unspecified in lanes that do not run; Operands::Write drops
+  // it there.
   Value Load(const Step& step, const Value& address, ptx::Type type) const;
   void Store(const Step& step, const Value& address, const Value& value) const;
 

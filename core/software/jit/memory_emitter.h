@@ -24,13 +24,14 @@ class MemoryEmitter {
         addresses_(addresses),
         memory_(memory) {}
 
-  // ld d, [a]. `d` may be a vector.
+  // Emits ld. Operands: d, [a]. `d` may be a vector.
   void EmitLoad(const Step& step) const;
-  // st [a], b
+  // Emits st. Operands: [a], b. `b` may be a vector.
   void EmitStore(const Step& step) const;
-  // isspacep p, a: tests whether the generic address `a` lies in a space.
+  // Emits isspacep, which tests whether the generic address `a` lies in a
+  // space. Operands: p, a.
   void EmitSpaceTest(const Step& step) const;
-  // membar and fence.
+  // Emits membar and fence.
   void EmitFence(const Step& step) const;
 
  private:
@@ -40,11 +41,12 @@ class MemoryEmitter {
                      const std::vector<Value>& elements) const;
   llvm::Value* IsIn(ptx::Modifier space, llvm::Value* address) const;
   llvm::Value* IsConstant(llvm::Value* address) const;
-  // `base` and `bytes` are i64.
+  // Returns an i1, or a vector of i1, that is true if `address` is one of the
+  // `bytes` bytes from `base` on. `base` and `bytes` are i64.
   llvm::Value* IsWithin(llvm::Value* address, llvm::Value* base,
                         llvm::Value* bytes) const;
-  // Returns the number of bytes, an i64, from the begin of the shared memory of
-  // a cluster's first block to the end of that of its last block.
+  // Returns the number of bytes, an i64, from the start of the shared memory of
+  // a cluster's first block to the end of the shared memory of its last block.
   llvm::Value* ClusterWindowBytes() const;
 
   const EmitContext& c_;

@@ -12,18 +12,19 @@ namespace holdfast::software::jit {
 
 // A cache of generated objects: files of this user in a folder, or the
 // CodeStore of the program that loaded this library (code_store.h). A failure
-// of the cache never fails a launch. An entry that is missing, damaged or
-// writable by another user is a miss; an object that cannot be written is not
-// kept. Several processes may share a folder. Thread-safe.
+// of the cache never fails a launch. Load treats an entry that is missing,
+// damaged or writable by another user as a miss. Store drops an object that it
+// cannot write. Several processes may share a folder. Thread-safe.
 class ObjectCache {
  public:
-  // Returns the process's cache. It uses the CodeStore if one is set; else the
-  // folder $HOLDFAST_SOFTWARE_CACHE ("off": no cache), else holdfast/objects in
-  // $XDG_CACHE_HOME or ~/.cache.
+  // Returns the process's cache, which uses the CodeStore if there is one.
+  // Otherwise it uses the folder $HOLDFAST_SOFTWARE_CACHE ("off": no cache), or
+  // else the folder holdfast/objects in $XDG_CACHE_HOME or ~/.cache, with at
+  // most 256 MiB.
   static const ObjectCache& Default();
 
-  // `folder` empty: no cache. When the entries have more than `max_bytes`
-  // altogether, the least recently used entries are removed.
+  // An empty `folder` means no cache. If the entries have more than `max_bytes`
+  // bytes in total, Store removes the least recently used entries.
   ObjectCache(std::string folder, uint64_t max_bytes)
       : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
@@ -32,8 +33,9 @@ class ObjectCache {
 
   bool enabled() const { return store_ != nullptr || !folder_.empty(); }
 
-  // `key` is hexadecimal digits, which name the file. Load returns false for a
-  // miss, and removes a damaged entry.
+  // Load or store the object of `key`, which is a string of hexadecimal digits.
+  // Load returns false for a miss, and removes a damaged entry. Both access
+  // files and may block.
   bool Load(const std::string& key, std::string* object) const;
   void Store(const std::string& key, absl::string_view object) const;
 
@@ -50,8 +52,9 @@ class ObjectCache {
 // Returns the SHA-256 of `bytes` as 64 hexadecimal digits.
 std::string Sha256Hex(absl::string_view bytes);
 
-// Returns the GNU build id of the library or program that contains this code;
-// empty if it has none. It distinguishes the objects of different versions.
+// Returns the GNU build id of the library or program that contains this code,
+// in hexadecimal digits; empty if it has none. Keys contain the id, so that
+// versions of the driver do not share objects.
 std::string BuildId();
 
 }  // namespace holdfast::software::jit

@@ -12,17 +12,19 @@
 
 namespace holdfast::software::jit {
 
-// Gives `function` debug information, so that the line table of its object can
-// describe memory accesses. Called before Describe for the function.
+// Adds debug information to `function`, so that the line table of its object
+// can describe memory accesses. Must be called before Describe for an
+// instruction of the function.
 void DescribeAccesses(llvm::Function* function);
 
-// Records that `instruction` makes the memory access `site`.
+// Records in the metadata of `instruction` that it makes the memory access
+// `site`.
 void Describe(llvm::Instruction* instruction, const AccessSite& site);
 
-// Generates machine code. Returns an object file whose line table has the
-// described accesses. Returns null, and the reason in *error, if LLVM cannot
-// write objects for this CPU. Changes `module` and may lower the optimisation
-// level of `machine`.
+// Generates machine code for `module`. Returns an object file whose line table
+// has the described accesses. Returns null, and the reason in *error, if LLVM
+// cannot write objects for this CPU. Changes `module` and may lower the
+// optimisation level of `machine`.
 std::unique_ptr<llvm::MemoryBuffer> WriteObject(llvm::Module* module,
                                                 llvm::TargetMachine* machine,
                                                 std::string* error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of instructions: registers, constants, special registers, addresses
-// of variables.
+// Emits reads and writes of the operands of instructions: registers, constants,
+// special registers, addresses of variables.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_OPERANDS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_OPERANDS_H_
 
@@ -13,7 +13,7 @@
 
 namespace holdfast::software::jit {
 
-// The symbol of the address of Module::variables[index].
+// Returns the symbol that stands for the address of Module::variables[index].
 inline std::string VariableSymbol(uint32_t index) {
   return "holdfast_variable_" + std::to_string(index);
 }
@@ -32,25 +32,25 @@ class Operands {
   // value of that lane.
   Value Read(const ActiveLanes& lanes, const ptx::Operand& operand,
              ptx::Type type) const;
-  // Writes a result for the lanes that run. Other lanes keep their values,
-  // unless the analysis has found that no lane can see them
-  // (DivergenceAnalysis::overwrite): this spares a load and a blend for most
-  // temporaries. Writing to the sink `_` emits nothing.
+  // Emits a write of a result for the lanes that run. Other lanes keep their
+  // values, unless the analysis has found that no lane reads them later
+  // (DivergenceAnalysis::overwrite). This saves a load and a blend for most
+  // temporaries. A write to the sink `_` emits nothing.
   void Write(const ActiveLanes& lanes, const ptx::Operand& operand,
              const Value& value) const;
 
-  // Returns the address of a variable, i64. In global and constant memory it is
-  // a symbol, since objects outlive the process.
+  // Returns the address of a variable, i64. The address in global and constant
+  // memory is a symbol, because cached objects outlive the process.
   llvm::Value* VariableAddress(const ptx::Operand& operand) const;
   // Return the address of a variable for each lane, or for the lane that runs
-  // alone: each lane has its own copy of a local variable. ReadAddress returns
-  // the address as the kernel sees it: in a kernel that uses clusters, the
-  // address of a shared variable includes the block.
+  // alone. Each lane has its own copy of a local variable. ReadAddress returns
+  // the number that the kernel reads. It differs from LaneAddress for a shared
+  // variable of a kernel that uses clusters: the number includes the block.
   Value ReadAddress(const ActiveLanes& lanes,
                     const ptx::Operand& operand) const;
   Value LaneAddress(const ActiveLanes& lanes,
                     const ptx::Operand& operand) const;
-  // Returns the declared type of a register, else u64.
+  // Returns the declared type if the operand is a register, otherwise u64.
   ptx::Type TypeOf(const ptx::Operand& operand) const;
 
  private:

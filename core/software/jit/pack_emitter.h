@@ -13,13 +13,15 @@ class PackEmitter {
   PackEmitter(const EmitContext& context, const Operands& operands)
       : c_(context), b_(context.b), v_(context.b), operands_(operands) {}
 
-  // mov.b64 %rd, {%lo, %hi}. The first element is the lowest part.
+  // Emits an instruction such as mov.b64 %rd, {%lo, %hi}. The first element is
+  // the lowest part.
   void EmitPack(const Step& step) const;
-  // mov.b64 {%lo, %hi}, %rd. An error if the instruction is no mov.
+  // Emits an instruction such as mov.b64 {%lo, %hi}, %rd. Sets an error
+  // (EmitContext::Fail) if the instruction is no mov.
   void EmitUnpack(const Step& step) const;
 
  private:
-  // Returns the bits from `shift` on of a register as a part of this type.
+  // Returns the bits of `whole` from bit `shift` on, as the type `narrow`.
   Value PartAt(const Value& whole, int shift, ptx::Type narrow) const;
 
   const EmitContext& c_;

@@ -15,17 +15,18 @@ class PairEmitter {
   PairEmitter(const EmitContext& context, const Operands& operands)
       : c_(context), b_(context.b), v_(context.b), operands_(operands) {}
 
-  // Emits an instruction. REQUIRES: it has two results, and computes each
-  // lane's results from that lane's operands.
+  // Emits an instruction. REQUIRES: the instruction is a setp or lop3 with two
+  // results.
   void Emit(const Step& step) const;
 
  private:
-  // Vectors of i1 for p and q.
+  // The values of p and q: vectors of i1.
   using Sides = std::array<llvm::Value*, 2>;
 
   void EmitSetp(const Step& step) const;
   void EmitLogic(const Step& step) const;
-  // Returns nulls if there is no such comparison.
+  // Returns the results of the comparison of x and y; nulls if there is no such
+  // comparison.
   Sides Compared(const ptx::Instruction& instruction, llvm::Value* x,
                  llvm::Value* y) const;
 

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of a kernel. Each is an object of its own, made when it is
-// first needed: of most kernels, only full code ever runs.
+// The functions of a kernel. Each function is an object of its own, which is
+// made when it is first needed. Most kernels only ever run their full code.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_PART_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_PART_H_
 
 namespace holdfast::software::jit {
 
 enum class Part {
-  kFull,  // all lanes of a warp together
+  kFull,  // full code: all lanes of a warp run together
   // Masked code for warps whose lanes have diverged.
   kDivergent,
   // Masked code for warps that left full code because an affine index
-  // overflowed, or because they have fewer than 32 threads. Kept apart from
-  // kDivergent so that the common function stays small; made only if it has
-  // much code that kDivergent lacks.
+  // overflowed, or because they have fewer than 32 threads. It is a function of
+  // its own so that kDivergent, which is more common, stays small. If it would
+  // have little code that kDivergent lacks, kDivergent has this code, too.
   kOverflow,
 };
 
+// The symbols of the functions.
 inline constexpr const char* kSymbols[] = {"kernel", "kernel_masked",
                                            "kernel_wrapped"};
-// The symbols of the pointers through which full code calls the other parts.
+// The symbols of the slots through which full code calls the other parts.
 inline constexpr const char* kSlotSymbols[] = {"", "holdfast_masked_slot",
                                                "holdfast_wrapped_slot"};
 

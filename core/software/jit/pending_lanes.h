@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits accesses to the pending lanes in the warp's frame: for each basic
-// block, the mask of the lanes that still have to run it. Full code sets the
-// masks for masked code, which runs the lowest pending block next.
+// Emits accesses to the words of pending lanes in the warp's frame. Each basic
+// block has a word, the mask of the lanes that still have to run the block.
+// Full code sets the masks for masked code, which always runs the lowest
+// pending block next.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_PENDING_LANES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_PENDING_LANES_H_
 
@@ -16,16 +17,17 @@ class PendingLanes {
   explicit PendingLanes(const EmitContext& context)
       : c_(context), b_(context.b), runtime_(context) {}
 
-  // Adds the lanes `bits` (i32) to those of block `target`. For kExit, marks
-  // the lanes as ended; this is recorded only if other lanes may wait for them.
+  // Emits code that adds the lanes `bits` (i32) to the word of block `target`.
+  // For lower::kExit, the code marks the lanes as ended, but only if lanes of
+  // the kernel may wait for each other.
   void Add(int target, llvm::Value* bits) const;
-  // Load or clear the pending lanes of block `k`.
+  // Emit code that loads or clears the word of block `k`.
   llvm::Value* Load(size_t k) const;
   void Clear(size_t k) const;
-  // Loads the lanes that have not ended. REQUIRES: lanes of the kernel may wait
-  // for each other.
+  // Emits a load of the lanes that have not ended (i32). REQUIRES: lanes of the
+  // kernel may wait for each other.
   llvm::Value* LoadLive() const;
-  // Records that no lane has ended, as in full code.
+  // Emits a store which says that no lane has ended. This is so in full code.
   void SetAllLive() const;
 
  private:

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits prefetches for contiguous loads and stores. A CPU holds the
-// instructions of only a few warps, or rounds of a loop, at a time, so it has
-// few of their accesses in flight, and its hardware prefetcher stops at the end
-// of a page. A prefetch never faults, and a useless one has no effect on
-// results.
+// Emits prefetches for contiguous loads and stores. A CPU executes only a few
+// warps, or iterations of a loop, at a time, and so has only few of their
+// accesses in flight. Its hardware prefetcher stops at the end of a page. A
+// prefetch never faults, and a useless prefetch has no effect on results.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_PREFETCHER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_PREFETCHER_H_
 
@@ -21,8 +20,9 @@ class Prefetcher {
       : c_(context), b_(context.b), v_(context.b), notes_(notes) {}
 
   // Emits the prefetches of an instruction that is about to access `address`,
-  // the value of its operand `place`. Emits none for diverged lanes, and none
-  // unless the lanes' addresses are contiguous and in global or generic space.
+  // the value of its operand `place`. `write` is true for a store. Emits
+  // nothing unless all lanes run and their addresses are contiguous and in
+  // global or generic space.
   void Prefetch(const Step& step, const ptx::Operand& place,
                 const Value& address, bool write) const;
 

@@ -7,9 +7,9 @@
 
 namespace holdfast::software::jit {
 
-// Returns one scalar: add, min, max, and, or, xor, as the instruction's
-// modifiers say, over the lanes in `members` (i32). Other lanes contribute the
-// neutral element of the operation.
+// Returns one scalar: the result of the instruction's operation (.add, .min,
+// .max, .and, .or or .xor) on the values of the lanes in `members` (i32). For
+// no members, the result is the neutral element of the operation.
 llvm::Value* Reduce(Builder& b, const ptx::Instruction& instruction,
                     const Value& value, llvm::Value* members);
 

@@ -7,8 +7,8 @@
 // This saves the switch to masked code and its frame in memory, and keeps
 // uniform values uniform. Blocks of a region are in layout order and branch
 // only forward (analysis::BranchRegion), so that each block runs at most once.
-// A word on the stack for each block collects the lanes that must run it, from
-// the branches before the block. A block without lanes is skipped.
+// Each block has a word on the stack. Branches before the block add the lanes
+// that must run the block to the word. Code skips a block whose word is 0.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGION_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGION_EMITTER_H_
 
@@ -25,7 +25,7 @@ class RegionEmitter {
 
   // Emits the region after the branch at the end of block `k`. `taken` (i32) is
   // the mask of the lanes that take the branch. Returns the index of the block
-  // at which all lanes meet; code continues there.
+  // at which all lanes meet, where control must continue.
   int Emit(size_t k, llvm::Value* taken) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays by which generated code passes the registers of an operand to the
-// runtime: one register after the other, each with a word for each of the 32
-// lanes.
+// Emits arrays by which generated code passes the registers of an operand to
+// the runtime. An array has one register after the other, each with one word
+// for each of the 32 lanes.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGISTER_ARRAYS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGISTER_ARRAYS_H_
 
@@ -17,9 +17,9 @@ namespace holdfast::software::jit {
 // itself.
 absl::Span<const ptx::Operand> RegistersOf(const ptx::Operand& operand);
 
-// Make() and Spill() give an array to the caller, and End() and Take() take it
-// back for the next instruction. So a function has as many arrays on its stack
-// as one instruction needs, however many instructions there are.
+// The arrays of one LLVM function. Make() and Spill() lend an array to the
+// caller. End() and Take() take the array back for the next instruction. So a
+// function has only as many arrays on its stack as one instruction needs.
 class RegisterArrays {
  public:
   RegisterArrays(const EmitContext& context, const Operands& operands)
@@ -27,22 +27,26 @@ class RegisterArrays {
   RegisterArrays(const RegisterArrays&) = delete;
   RegisterArrays& operator=(const RegisterArrays&) = delete;
 
-  // Returns the type of a register that holds elements of this type.
+  // Returns the type of a word that holds elements of this type: b64 for f64,
+  // otherwise b32.
   static ptx::Type WordOf(ptx::Type element);
 
-  // Returns an array without values.
+  // Returns an array without values, with room for 8 registers.
   llvm::AllocaInst* Make();
-  // Returns an array with the values of the registers.
+  // Returns an array, and emits stores of the values of the registers to it.
+  // There are at most 8 registers.
   llvm::AllocaInst* Spill(const Step& step,
                           absl::Span<const ptx::Operand> registers,
                           ptx::Type word);
-  // Returns the address of a register's words.
+  // Returns the address of the words of register number `at_register`.
   llvm::Value* At(llvm::AllocaInst* array, size_t at_register,
                   ptx::Type word) const;
-  // Writes an array of `count` registers to `registers`, and ends the array. If
-  // there are more registers, the array is written to them again and again.
+  // Emits a write of the first `count` registers of the array to `registers`,
+  // and takes the array back. If `registers` has more than `count` registers,
+  // the array's values repeat.
   void Take(const Step& step, absl::Span<const ptx::Operand> registers,
             ptx::Type word, llvm::AllocaInst* array, size_t count);
+  // Takes the array back.
   void End(llvm::AllocaInst* array) { free_.push_back(array); }
 
  private:

@@ -2,10 +2,11 @@
 //
 // The storage of PTX registers in one LLVM function of a kernel.
 //
-// Full code (all lanes run) keeps registers on the stack, and LLVM's SROA turns
-// them into SSA values. Masked code (some lanes run) does the same for a
-// register that is live within one block only. It keeps other registers in the
-// warp's frame in memory. Code for a lane that runs alone uses scalars.
+// In full code (all lanes run), registers are variables on the stack, which
+// LLVM's SROA turns into SSA values. In masked code (some lanes run), this is
+// so only for a register that is live within one block. Other registers lie in
+// the warp's frame in memory. In code for a lane that runs alone, registers are
+// scalars.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGISTERS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGISTERS_H_
 
@@ -33,12 +34,13 @@ class Registers {
   // Writes update `notes`. Both arguments must outlive this object.
   Registers(const EmitContext& context, BlockNotes* notes);
 
-  // Emits a read of the register that code of `mode` uses. `mode` differs from
-  // the emitted function's mode where execution passes between the functions.
+  // Emits a read of the register from the storage that code of `mode` uses.
+  // `mode` differs from the emitted function's mode where control passes
+  // between full code and masked code.
   Value Read(uint32_t index, Mode mode, const ActiveLanes& lanes = {});
-  // Emits a write. Lanes outside of `mask` keep their values; null: all lanes
-  // are written. `mask` has no effect on a uniform or affine register, because
-  // its lanes share one scalar.
+  // Emits a write. Lanes outside of `mask` (i32) keep their values; null: all
+  // lanes are written. `mask` has no effect on a uniform or affine register,
+  // because its lanes share one scalar.
   void Write(uint32_t index, const Value& value, Mode mode, llvm::Value* mask,
              const ActiveLanes& lanes = {});
 
@@ -47,13 +49,16 @@ class Registers {
   // Returns the storage in which full code passes a register to masked code, in
   // the shape that the register has in full code.
   Places LiveOutStorage(uint32_t index);
-  // Returns true if both codes store a register in the same form.
+  // Returns true if full code and masked code store the register in the same
+  // form.
   bool SameStorage(uint32_t index) const;
   // Emits stores of zeros to the registers that may be read before they are
-  // written. A store to others would cost LLVM a walk through the function.
+  // written. Emits none for other registers, because each store costs LLVM a
+  // walk through the function.
   void ClearStorage();
 
-  // The scalars of the lane that runs alone.
+  // Drop all scalars of the lane that runs alone, or return the scalar of a
+  // register, which the first call makes.
   void ForgetScalars() { scalars_.clear(); }
   llvm::AllocaInst* ScalarOf(uint32_t index);
 

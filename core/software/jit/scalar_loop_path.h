@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emits the loops that lanes run one after the other
-// (analysis/scalar_loops.h). Full code exits in front of such a loop. Masked
-// code contains the loop as plain scalar code: every value is uniform while one
-// lane runs alone.
+// (analysis/scalar_loops.h). Full code has an exit in front of such a loop.
+// Masked code contains the loop as plain scalar code. While one lane runs
+// alone, every value is uniform.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_
 
@@ -19,7 +19,8 @@ class MaskedPath;
 
 class ScalarLoopPath : public ControlFlow {
  public:
-  // `exec`: the word of running lanes of the masked code around the loops.
+  // `exec` is the word of running lanes of the masked code around the loops.
+  // The arguments must outlive this object.
   ScalarLoopPath(FunctionEmitters& emitters, const MaskedPath& masked,
                  llvm::AllocaInst* exec);
 
@@ -38,8 +39,8 @@ class ScalarLoopPath : public ControlFlow {
  private:
   struct Loop {
     llvm::BasicBlock* start = nullptr;
-    llvm::AllocaInst* entry = nullptr;  // i32, the block to start with
-    std::vector<size_t> entries;
+    llvm::AllocaInst* entry = nullptr;  // i32: the block at which lanes enter
+    std::vector<size_t> entries;        // blocks at which lanes may enter
     std::set<uint32_t> taken_in, written;     // registers loaded, written
     std::map<int, llvm::BasicBlock*> blocks;  // code of a block
     std::map<int, llvm::BasicBlock*> exits;   // to a block outside
@@ -50,7 +51,8 @@ class ScalarLoopPath : public ControlFlow {
   void EmitLoop(int first);
   llvm::Value* NextLane(llvm::AllocaInst* rest);
   void SwitchToEntry(int first);
-  // Emits the ways out. Returns the lowest block behind them, or `first`.
+  // Emits the exits. Returns the lowest of `first` and the blocks to which the
+  // exits lead.
   int EmitExits(int first, llvm::BasicBlock* done);
   llvm::BasicBlock* TargetOf(int target);
   void TakeIn(uint32_t index);
@@ -64,7 +66,7 @@ class ScalarLoopPath : public ControlFlow {
   llvm::AllocaInst* const exec_;
   std::map<int, Loop> loops_;    // by the first block
   Loop* loop_ = nullptr;         // the loop that is being emitted
-  llvm::Value* lane_ = nullptr;  // i32, while its code is emitted
+  llvm::Value* lane_ = nullptr;  // i32; null unless a loop is being emitted
 };
 
 }  // namespace holdfast::software::jit

@@ -11,8 +11,9 @@ namespace holdfast::software::jit {
 // Returns the state space that the instruction names; generic if it names none.
 ptx::Space SpaceOf(const ptx::Instruction& instruction);
 
-// Returns true for the shared memory of the block and of its cluster. They are
-// accessed alike, because all blocks of a cluster run on one thread.
+// Returns true for the shared memory of the block and of its cluster. Code
+// accesses both in the same way, because all blocks of a cluster run on one
+// thread.
 bool IsShared(ptx::Space space);
 
 }  // namespace holdfast::software::jit

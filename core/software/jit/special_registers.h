@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// %tid, %ctaid, %laneid, %clock and the other registers that PTX defines.
+// Emits reads of special registers: %tid, %ctaid, %laneid, %clock and the other
+// registers that PTX defines.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_SPECIAL_REGISTERS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_SPECIAL_REGISTERS_H_
 
@@ -15,8 +16,8 @@ class SpecialRegisters {
   explicit SpecialRegisters(const EmitContext& context)
       : c_(context), b_(context.b), v_(context.b), runtime_(context) {}
 
-  // Returns the register of all lanes, in the shape that
-  // analysis::ShapeOfSpecial promises.
+  // Emits a read of the register, and returns the value of all lanes in the
+  // shape of analysis::ShapeOfSpecial.
   Value Read(ptx::Special special) const;
 
  private:

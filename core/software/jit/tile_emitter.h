@@ -20,9 +20,9 @@ class TileEmitter {
         addresses_(addresses),
         registers_(context, operands) {}
 
-  // A load has the operands {r, ...}, [matrix], stride. A store has the
-  // operands [matrix], {r, ...}, stride. A product has the operands {d, ...},
-  // {a, ...}, {b, ...}, {c, ...}.
+  // Emits a wmma instruction. A load has the operands {r, ...}, [matrix],
+  // stride. A store has the operands [matrix], {r, ...}, stride. A product has
+  // the operands {d, ...}, {a, ...}, {b, ...}, {c, ...}.
   void Emit(const Step& step);
 
  private:
@@ -35,8 +35,8 @@ class TileEmitter {
   void EmitProduct(const Step& step);
   void MultiplyBlocks(const Blocks& blocks, const Arrays& arrays) const;
 
-  // Calls the function of the runtime that moves the elements of the lanes that
-  // run.
+  // Emits a call of the runtime's function `function`, which moves the elements
+  // of the lanes that run between memory and the array `registers`.
   void Move(const Step& step, const char* function, const ptx::Operand& matrix,
             llvm::AllocaInst* registers) const;
   llvm::Value* StrideOf(const Step& step) const;

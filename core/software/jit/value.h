@@ -13,13 +13,13 @@ namespace holdfast::software::jit {
 inline constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
 // A value of the 32 lanes of a warp. `parts` has one scalar (wide shape), one
-// scalar per chunk, or one vector per chunk (varying).
+// scalar for each chunk (not wide), or one vector for each chunk (varying).
 struct Value {
   analysis::LaneShape shape;
   ptx::Type type = ptx::Type::kNone;
   llvm::SmallVector<llvm::Value*, 4> parts;
-  // A varying predicate as an i32, with lane i as bit i; null for any other
-  // form. Vectors are made from it where they are needed.
+  // A varying predicate as an i32, with lane i as bit i. Null if only `parts`
+  // has the value.
   llvm::Value* bits = nullptr;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits loads and stores of two or four elements a lane, such as ld.v4. Each
-// lane's elements are adjacent in memory.
+// Emits loads and stores of two or four elements for each lane, such as ld.v4.
+// The elements of a lane are adjacent in memory.
 //
-// There are two methods. Groups: one vector access moves the elements of one or
-// several lanes, and shuffles transpose lanes and elements. Whole: a loop over
-// the lanes moves all elements of a lane by one instruction; for accesses that
-// must be indivisible for other threads.
+// There are two methods. In groups: one vector access moves the elements of one
+// or several lanes, and shuffles transpose lanes and elements. Whole: a loop
+// over the lanes moves all elements of a lane by one instruction. The second
+// method is for accesses that other threads must see as indivisible.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_VECTOR_ACCESS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_VECTOR_ACCESS_H_
 
@@ -34,14 +34,14 @@ class VectorAccess {
   // and the lanes' addresses and the size of the elements allow it.
   bool InGroups(const Step& step, const Value& address, ptx::Type type,
                 size_t count) const;
-  // Load and store in groups. There is one Value for each element, with the
-  // parts of all chunks. REQUIRES: InGroups().
+  // Emit a load or a store in groups. There is one Value for each element, with
+  // the parts of all chunks. REQUIRES: InGroups() is true.
   std::vector<Value> LoadGroups(const Step& step, const Value& address,
                                 ptx::Type type, size_t count) const;
   void StoreGroups(const Step& step, const Value& address,
                    absl::Span<const Value> elements) const;
-  // Load and store all elements of a lane by one instruction: as one number of
-  // up to 64 bits, or as a pair of 64 bits each.
+  // Emit a load or a store of all elements of a lane by one instruction: as one
+  // number of up to 64 bits, or as two numbers of 64 bits.
   std::vector<Value> LoadWhole(const Step& step, const Value& address,
                                ptx::Type type, size_t count) const;
   void StoreWhole(const Step& step, const Value& address,

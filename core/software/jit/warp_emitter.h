@@ -20,24 +20,24 @@ class WarpEmitter {
         runtime_(context),
         operands_(operands) {}
 
-  // Operands: d[|p], a, b, c[, members]. Sets d to the value of a in lane j,
-  // which b and c select, and p to whether j is in the lane's segment. If it is
-  // not, d is the lane's own value.
+  // Emits shfl. Operands: d[|p], a, b, c[, members]. b and c select a lane j.
+  // The code sets d to the value of a in lane j, and p to true. If j is outside
+  // of the lane's segment, it sets d to the lane's own value, and p to false.
   void EmitShuffle(const Step& step) const;
   void EmitVote(const Step& step) const;
   void EmitMatch(const Step& step) const;
-  // Operands: d, a, members.
+  // Emits redux. Operands: d, a, members.
   void EmitRedux(const Step& step) const;
-  // Operands: d|p, members. Sets d to the lowest member, and p to whether the
-  // lane is this member.
+  // Emits elect. Operands: d|p, members. The code sets d to the lowest member,
+  // and p to true in the lane that is this member.
   void EmitElect(const Step& step) const;
   void EmitActivemask(const Step& step) const;
 
  private:
-  // The sources of the lanes of one chunk.
+  // The lanes from which the lanes of one chunk read.
   struct Source {
     llvm::Value* lane;    // <lanes x i32>: the lane to read
-    llvm::Value* inside;  // mask: the lane given by the operands is in range
+    llvm::Value* inside;  // <lanes x i1>: the selected lane is in the segment
   };
   Source ShuffleSource(const ptx::Instruction& instruction, const Value& by,
                        const Value& limits, int chunk) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A parsed PTX module: plain values, with names resolved to indices, without
-// LLVM. Made by Parse (parser.h), joined with others by Link (link.h) and
-// lowered for the JIT (lower/). Indices stay valid as long as no element is
-// removed from the vectors.
+// A parsed PTX module: plain values, in which names are resolved to indices.
+// Parse (parser.h) makes a module, Link (link.h) joins modules, and lowering
+// (transform/) prepares kernels for the JIT. Indices stay valid as long as no
+// element is removed from the vectors.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
 
@@ -17,12 +17,13 @@
 
 namespace holdfast::software::ptx {
 
-// The bytes or halves that a video instruction names behind an operand: %r1.h1,
-// %r2.b3210. Numbers from 4 (bytes) or 2 (halves) on name parts of operand b.
+// The bytes or halves that a video instruction names after an operand, as in
+// %r1.h1 and %r2.b3210. Numbers from 4 (bytes) or 2 (halves) on name parts of
+// operand b.
 struct Selector {
-  uint8_t count = 0;  // 0: the instruction names none
-  bool halves = false;
-  uint8_t parts[4] = {};  // the lowest of the result first
+  uint8_t count = 0;      // the number of parts; 0: no selector
+  bool halves = false;    // true: halves; false: bytes
+  uint8_t parts[4] = {};  // the part for the lowest part of the result first
 };
 
 // An operand of an instruction. The kind decides which members are used.
@@ -43,16 +44,16 @@ struct Operand {
   };
   Kind kind = Kind::kNone;
   bool negated = false;  // !%p
-  bool minus = false;    // -%r, of vmad
+  bool minus = false;    // -%r, in vmad
   bool memory = false;   // in brackets: the memory at this address + offset
-  bool element = false;  // name[index]: an element of an array; offset has it
+  bool element = false;  // name[index]; `offset` is the offset of the element
   uint32_t index = 0;
   int64_t offset = 0;
   uint64_t bits = 0;
   Selector selector;
   std::vector<Operand> elements;
 
-  // The register itself, not memory at the address in it.
+  // Returns true for a register itself, false for memory at the address in it.
   bool IsRegister() const { return kind == Kind::kRegister && !memory; }
 };
 
@@ -65,20 +66,20 @@ struct SourceLine {
   uint32_t line = 0;  // 0: not known
 };
 
-// One instruction. The form defines the operands; the modifiers define the
-// variant.
+// One instruction. The form defines which operands and modifiers it may have;
+// the modifiers select the variant.
 struct Instruction {
   const Form* form = nullptr;
   Modifiers modifiers;
-  Operand guard;  // kNone: always
+  Operand guard;  // kNone: the instruction has no guard
   std::vector<Operand> operands;
   Location location;
   SourceLine source;
-  // Calls only. `operands` has the operands for the results, the callee, and
-  // the arguments.
-  uint32_t results = 0;    // number of results; operands[results]: the callee
-  uint32_t arguments = 0;  // number of arguments
-  // Extended precision only, after lowering: the register of the carry.
+  // Only for calls: the numbers of results and of arguments. `operands` has the
+  // results, the callee, and the arguments; operands[results] is the callee.
+  uint32_t results = 0;
+  uint32_t arguments = 0;
+  // Only for extended precision, after lowering: the register of the carry.
   uint32_t carry = kNoRegister;
 
   Opcode opcode() const { return form->opcode; }
@@ -95,7 +96,7 @@ struct Register {
 struct Relocation {
   // Bytes from the start of the initial values.
   uint64_t offset = 0;
-  bool function = false;
+  bool function = false;  // true: a function; false: a variable
   // The text has generic(name), which is the address in the generic space.
   bool generic = false;
   uint32_t index = 0;  // into Module::variables or Module::functions
@@ -107,24 +108,23 @@ struct Variable {
   std::string name;
   Space space = Space::kGlobal;
   Type type = Type::kNone;
-  uint64_t bytes = 0;  // 0: extern array of unknown size
-  // Bytes; a power of two.
-  uint32_t alignment = 1;
+  uint64_t bytes = 0;      // 0: extern array of unknown size
+  uint32_t alignment = 1;  // bytes; a power of two
   bool external = false;
   bool visible = false;
   bool weak = false;             // another module may define it as well
-  std::vector<uint8_t> initial;  // shorter than `bytes`: zeros follow
+  std::vector<uint8_t> initial;  // zeros follow if shorter than `bytes`
   std::vector<Relocation> relocations;
   Location location;
 
-  // Returns true for an array whose size the launch gives.
+  // Returns true for an array whose size each launch determines.
   bool IsDynamicShared() const { return space == Space::kShared && bytes == 0; }
 };
 
 // A place in a function's body. Branches name labels by index.
 struct Label {
   std::string name;
-  int64_t instruction = -1;  // index; -1: not yet defined
+  int64_t instruction = -1;  // index into the body; -1: not defined yet
   Location location;
 };
 
@@ -143,7 +143,8 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Variable> variables;
   std::vector<Label> labels;
-  // .branchtargets lists, by label: indices of labels.
+  // The lists of .branchtargets: the index of the list's label, and the indices
+  // of the labels in the list.
   std::vector<std::pair<uint32_t, std::vector<uint32_t>>> branch_targets;
   std::vector<Instruction> body;
   // .reqntid and .maxntid, in threads; 0: not given.
@@ -155,9 +156,10 @@ struct Function {
   uint32_t required_cluster[3] = {0, 0, 0};
   uint32_t max_cluster_blocks = 0;   // .maxclusterrank; 0: not given
   bool cluster_must_be_set = false;  // .explicitcluster
-  // The reason why the function cannot run here, as "line:column: reason";
-  // empty: the function can run. The reason is an instruction that this device
-  // does not support (missing.h). The body leaves the instruction out.
+  // The reason why the function cannot run on this device, as
+  // "line:column: reason"; empty: the function can run. The reason is an
+  // instruction that the device does not support (missing.h). The body does not
+  // contain this instruction.
   std::string unserved;
   Location location;
 };
@@ -166,7 +168,7 @@ struct Function {
 struct Module {
   int version = 0;  // 10 * major + minor
   int target = 0;   // 90 for sm_90
-  // The target ends with a letter, such as sm_90a: it has features that later
+  // The target ends with a letter, such as sm_90a, and has features that later
   // targets may lack.
   bool own_features = false;
   int address_bits = 64;

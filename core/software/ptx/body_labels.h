@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The labels of a function's body. A scope has labels of its own, and a branch
-// may name a label that is defined later.
+// Collects the labels of a function's body. A scope has labels of its own, and
+// a branch may name a label that is defined later.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_BODY_LABELS_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_BODY_LABELS_H_
 
@@ -17,33 +17,34 @@
 
 namespace holdfast::software::ptx {
 
-// A label that a scope uses but does not define belongs to the enclosing scope.
-// This is known only when the scope ends, so that one label may have two
-// numbers until Finish().
+// A collection of labels, numbered by their index in Function::labels. A label
+// that a scope uses but does not define belongs to the enclosing scope. This is
+// known only when the scope ends. So one label may have several numbers until
+// Finish().
 class BodyLabels {
  public:
-  // `function` gets the labels, and must outlive this object. The outermost
-  // scope is open.
+  // Labels are added to `function`, which must outlive this object. The
+  // outermost scope is open.
   explicit BodyLabels(Function& function) : function_(function), scopes_(1) {}
 
-  // Begin and end a scope. The undefined labels of the scope move to the
-  // enclosing scope; the labels of the outermost scope stay.
+  // Begin and end a scope. Close moves the undefined labels of the scope to the
+  // enclosing scope. It does nothing for the outermost scope.
   void Open() { scopes_.emplace_back(); }
   void Close();
 
-  // Returns the label with this name in the present scope. `use`: where the
-  // text names it.
+  // Returns an operand for the label with this name in the innermost scope.
+  // `use` is the place where the text names the label.
   Operand Named(absl::string_view name, Location use);
-  // Both define a label. Define makes it stand for the instruction that is read
-  // next, and returns false if the label is defined already. DefineTargets
-  // makes it stand for a list of labels, for brx.idx.
+  // Define a label. After Define, the label stands for the instruction that is
+  // read next; returns false if the label is already defined. After
+  // DefineTargets, it stands for a list of labels, for brx.idx.
   bool Define(absl::string_view name, Location location);
   void DefineTargets(absl::string_view name, Location location,
                      std::vector<uint32_t> targets);
 
-  // Gives each label one number in all instructions and lists. Call once, at
-  // the end of the body. Returns a label without definition; null: all labels
-  // are defined.
+  // Gives each label one number in all instructions and lists. Must be called
+  // once, at the end of the body. Returns a label without a definition, which
+  // `function` owns; null if all labels are defined.
   const Label* Finish();
 
  private:

@@ -15,14 +15,14 @@
 
 namespace holdfast::software::ptx {
 
-// For one function. A statement with an error is skipped, so that one run finds
-// many errors.
+// The parser of the body of one function. It skips a statement with an error,
+// so that one run finds many errors.
 class BodyParser {
  public:
-  // `globals` has the names of the module, and `formals` those of the formal
-  // parameters. The body goes into `function`, which may be one of the module's
-  // functions, and its shared and global variables into `module`. The arguments
-  // must outlive this object.
+  // `globals` has the names of the module, and `formals` the names of the
+  // formal parameters. The parser adds the body to `function`, which may be a
+  // function of `module`, and the body's shared, global and constant variables
+  // to `module`. The arguments must outlive this object.
   BodyParser(TokenStream& tokens, const Names& globals, Names formals,
              Module& module, Function& function)
       : tokens_(tokens),
@@ -36,9 +36,10 @@ class BodyParser {
   BodyParser(const BodyParser&) = delete;
   BodyParser& operator=(const BodyParser&) = delete;
 
-  // Reads from '{' to the '}' that belongs to it. Called once. Reports an error
-  // and returns false if there is no such '}' or a label is not defined; other
-  // errors are only reported.
+  // Reads from '{' to the matching '}'. Must be called once. Returns false, and
+  // reports an error to the token stream, if there is no matching '}', scopes
+  // are nested too deeply, or a label is not defined. Only reports errors in
+  // statements.
   bool Parse();
 
  private:
@@ -47,20 +48,21 @@ class BodyParser {
   void OpenScope();
   void CloseScope();
 
-  // Each reports an error and returns false if the text is not as it says.
-  //
-  // Reads what follows "name:".
+  // The functions below report an error and return false if the text is not of
+  // the expected form.
+
+  // Reads the text after "name:".
   bool ParseLabelled(const Token& name);
   // Reads a statement that begins with a word such as .reg.
   bool ParseDirective();
   bool ParseVariables(Space space);
-  // Reads what follows .reg.
+  // Reads the text after .reg.
   bool ParseRegisters();
   // `lanes` is 1, or for a vector 2 or 4.
   bool ParseRegister(Type type, int lanes);
   // Reads .loc, which gives the source line of the instructions that follow.
   void ParseLoc();
-  // Reads the targets of a brx.idx. `label` is the name of their list.
+  // Reads the targets of a brx.idx. `label` is the name of the list of targets.
   bool ParseBranchTargets(absl::string_view label);
 
   TokenStream& tokens_;
@@ -71,7 +73,7 @@ class BodyParser {
   VariableParser variables_;
   OperandParser operands_;
   InstructionParser instructions_;
-  SourceLine source_;  // of the instructions that follow
+  SourceLine source_;  // the source line of the next instructions
 };
 
 }  // namespace holdfast::software::ptx

@@ -8,19 +8,21 @@
 
 namespace holdfast::software::ptx {
 
-// Reads integer constants that PTX writes as expressions with the operators of
-// C: "8", "-(1 + 2) * 3", "WARP_SZ - 1", "(.u64)1 << 4". Numbers have 64 bits.
-// A number that is no .s64 is a .u64, and arithmetic with a .u64 gives a .u64.
+// Reads integer constants, which are expressions with the operators of C: "8",
+// "-(1 + 2) * 3", "WARP_SZ - 1", "(.u64)1 << 4". Numbers have 64 bits. A number
+// is an .s64, or a .u64 if it is too large for an .s64. Arithmetic with a .u64
+// has a .u64 as its result.
 class ConstantExpression {
  public:
   // `tokens` must outlive this object.
   explicit ConstantExpression(TokenStream& tokens) : tokens_(tokens) {}
 
-  // Returns true if the next token can only begin such an expression.
+  // Returns true if the next tokens can only begin an expression.
   bool Begins() const;
-  // Parse and ParseTerm report an error and return false if there is no such
-  // expression. ParseTerm stops in front of an operator that binds no closer
-  // than + and -.
+  // Read an expression, and set *bits to its value. Parse reads as much as it
+  // can. ParseTerm stops before an operator whose precedence is not above the
+  // precedence of + and -. Both report an error and return false if the text is
+  // no expression.
   bool Parse(uint64_t* bits);
   bool ParseTerm(uint64_t* bits);
 
@@ -31,7 +33,7 @@ class ConstantExpression {
   };
   struct Operator {
     const char* text = "";
-    int precedence = 0;  // 0: there is none
+    int precedence = 0;  // higher binds closer; 0: there is no operator
   };
 
   Operator PeekOperator() const;

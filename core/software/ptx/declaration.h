@@ -12,7 +12,7 @@
 
 namespace holdfast::software::ptx {
 
-// The meaning of each name of a scope.
+// The operand that each name of a scope stands for.
 using Names = std::map<std::string, Operand, std::less<>>;
 
 // The linkage words before a variable or a function.

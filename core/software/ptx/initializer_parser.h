@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the initial values of a variable: the text behind '='.
+// Reads the initial values of a variable: the text after '='.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_INITIALIZER_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_INITIALIZER_PARSER_H_
 
@@ -11,9 +11,9 @@
 
 namespace holdfast::software::ptx {
 
-// A value is a number or the address of a variable or a function. An address is
-// known only when the module is loaded, so that it becomes zeros and a
-// relocation.
+// The parser of initial values. A value is a number, or the address of a
+// variable or a function. An address is known only when the module is loaded.
+// So the parser stores zeros and a relocation for it.
 class InitializerParser {
  public:
   // `globals` has the names whose addresses may be taken. Both arguments must
@@ -21,9 +21,10 @@ class InitializerParser {
   InitializerParser(TokenStream& tokens, const Names& globals)
       : tokens_(tokens), globals_(globals) {}
 
-  // Reads one value, or a list in braces of any depth, and appends it to the
-  // variable's initial values and relocations. The type of the variable must be
-  // known. Reports an error and returns false if the text is no such value.
+  // Reads one value, or a list in braces of any depth. Appends the values to
+  // the variable's initial values and relocations. REQUIRES: the type of the
+  // variable is set. Reports an error and returns false if the text is no such
+  // value.
   bool Parse(Variable* variable);
 
  private:
@@ -31,8 +32,8 @@ class InitializerParser {
   bool ParseValue(Variable* variable);
   bool ParseFloat(Variable* variable);
   bool ParseAddress(Variable* variable);
-  // Reads one byte of an address, as NVVM writes pointers of packed structs:
-  // 0xFF(name), 0xFF00(name), ... to 0xFF00000000000000(name).
+  // Reads one byte of an address. NVVM writes pointers of packed structs as
+  // eight bytes: 0xFF(name), 0xFF00(name), ... to 0xFF00000000000000(name).
   bool ParseByteOfAddress(Variable* variable);
   // Reads name, name+8 or generic(name)+8.
   bool ParseSum(Relocation* relocation);
@@ -42,7 +43,7 @@ class InitializerParser {
 
   TokenStream& tokens_;
   const Names& globals_;
-  int next_byte_ = 0;  // of the address whose bytes are being read
+  int next_byte_ = 0;  // the next byte of the address that is being read
 };
 
 }  // namespace holdfast::software::ptx

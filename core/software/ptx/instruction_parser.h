@@ -15,8 +15,8 @@ namespace holdfast::software::ptx {
 
 class InstructionParser {
  public:
-  // `function` gets the instructions. `own_features`: see OperandChecker. The
-  // arguments must outlive this object.
+  // Instructions are added to `function`. `own_features`: see OperandChecker.
+  // The arguments must outlive this object.
   InstructionParser(TokenStream& tokens, OperandParser& operands,
                     Function& function, bool own_features)
       : tokens_(tokens),
@@ -24,21 +24,23 @@ class InstructionParser {
         function_(function),
         checker_(function, own_features) {}
 
-  // Reads an instruction with its guard, and appends it to the body. Reports an
-  // error and returns false if no form (forms.h) fits the words or the
-  // operands. A PTX instruction without a form is no error: the body leaves it
-  // out, and the function can be loaded but not run (Function::unserved).
+  // Reads an instruction with its guard, and appends it to the body. `source`
+  // is its source line. Reports an error and returns false if no form (forms.h)
+  // fits the words or the operands. An instruction of PTX without a form is no
+  // error. It is not appended, and the function can be loaded but not run
+  // (Function::unserved).
   bool Parse(SourceLine source);
 
  private:
-  // Each reports an error and returns false if the text is not as it says.
-  //
+  // The functions below report an error and return false if the text is not of
+  // the expected form.
+
   // Handles an instruction without a form.
   bool ParseUnserved(Location location, absl::string_view opcode,
                      const std::vector<absl::string_view>& words);
-  // Reads @%p or @!%p in front of an instruction; there may be none.
+  // Reads @%p or @!%p before an instruction. Does nothing if there is no guard.
   bool ParseGuard(Operand* guard);
-  // Reads operands in the order of the text; "d|p" gives two operands.
+  // Reads operands in the order of the text; "d|p" becomes two operands.
   bool ParseOperands(Instruction* instruction);
   // Reads the operands of call: (results), callee, (arguments). See
   // Instruction::results.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits PTX text into tokens with their places.
+// Splits PTX text into tokens with their locations.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_LEXER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_LEXER_H_
 
@@ -11,7 +11,7 @@
 
 namespace holdfast::software::ptx {
 
-// Line and column, both counted from 1.
+// A location in the text. Lines and columns count from 1.
 struct Location {
   int line = 0;
   int column = 0;
@@ -21,18 +21,18 @@ enum class TokenKind : uint8_t {
   kEnd,
   kWord,         // add  %r1  $L__BB0_2  _Z3fooPf
   kDotWord,      // .global  .x  .L2::128B; text without the dot
-  kInteger,      // value in `bits`
-  kFloat32,      // 0f3F800000; value in `bits`
-  kFloat64,      // 0d..., 1.5; value in `bits`
+  kInteger,      // the value is in `bits`
+  kFloat32,      // 0f3F800000; the value is in `bits`
+  kFloat64,      // 0d..., 1.5; the value is in `bits`
   kString,       // text without the quotes
   kPunctuation,  // one character
-  kInvalid,      // a character or literal that PTX does not know
+  kInvalid,      // a character or literal that PTX does not have
 };
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   absl::string_view text;
-  // The integer, or the floating-point number's own bits.
+  // The integer, or the bits of the floating-point number.
   uint64_t bits = 0;
   Location location;
 
@@ -42,8 +42,9 @@ struct Token {
   }
 };
 
-// Returns the tokens, without comments; the last is kEnd. They refer to `text`,
-// which must outlive them. Never fails: unknown text becomes kInvalid.
+// Returns the tokens, without comments. The last token is kEnd. The tokens
+// refer to `text`, which must outlive them. Never fails: unknown text becomes
+// kInvalid.
 std::vector<Token> Tokenize(absl::string_view text);
 
 }  // namespace holdfast::software::ptx

@@ -13,29 +13,33 @@
 
 namespace holdfast::software::ptx {
 
-// Joins modules into one. An .extern declaration refers to the .visible
-// definition of another module; the first of several .weak definitions counts;
-// other names stay local to their module. A function without a definition stays
-// a declaration. Each error names a symbol that is defined twice, is declared
-// with another type, or (for variables) is not defined.
+// Joins modules into *joined. Returns true if there is no error. REQUIRES:
+// *errors is empty.
+//
+// An .extern declaration refers to the .visible definition of another module.
+// The first of several .weak definitions counts, unless there is a definition
+// that is not .weak. Other names stay local to their module. A function without
+// a definition stays a declaration. Each error names a symbol that is defined
+// twice, is declared with another type, or (for variables) is not defined.
 bool Link(std::vector<Module> modules, Module* joined,
           std::vector<std::string>* errors);
 
-// Chooses members of archives, as linkers do: a member is taken if it defines a
-// symbol that the modules before it declare and leave undefined.
+// Chooses members of archives, as linkers do. A member is needed if it defines
+// a symbol that is declared, but not defined, in the modules added before.
 class MemberChoice {
  public:
   // `provided` returns true for a function that needs no definition.
   explicit MemberChoice(std::function<bool(absl::string_view)> provided)
       : provided_(std::move(provided)) {}
 
+  // Adds the symbols of a module that is linked in any case.
   void Add(const Module& module);
 
   // Returns true if a symbol of the added modules is undefined.
   bool Missing() const { return !missing_.empty(); }
 
-  // Adds each member that is needed, and returns their indices in the order of
-  // need. REQUIRES: called once.
+  // Adds each needed member, and returns the indices of these members in the
+  // order in which they were added. Must be called once.
   std::vector<size_t> Choose(const std::vector<Module>& members);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices that the lanes of a warp hold together: their sizes, the types
-// of their elements, and the registers of a lane that hold them.
+// The matrices that lie in the registers of all lanes of a warp: their sizes,
+// the types of their elements, and the number of registers in each lane.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 
@@ -11,16 +11,17 @@
 
 namespace holdfast::software::ptx {
 
-// The sizes of a product: a has `rows` rows and `depth` columns, b has `depth`
-// rows and `columns` columns, and c and d have `rows` rows and `columns`
-// columns.
+// The sizes of the matrices of a product d = a * b + c. a has `rows` rows and
+// `depth` columns. b has `depth` rows and `columns` columns. c and d have
+// `rows` rows and `columns` columns.
 struct ProductShape {
   int rows = 0;
   int columns = 0;
   int depth = 0;
 };
 
-// REQUIRES: `words` are the modifiers of an mma or a wmma.
+// Returns the sizes that the modifiers name. REQUIRES: `words` are the
+// modifiers of an mma or a wmma.
 ProductShape ProductShapeOf(const Modifiers& words);
 
 // The types of the elements of a product's matrices.
@@ -31,23 +32,25 @@ struct ProductTypes {
   Type c = Type::kNone;
 };
 
-// REQUIRES: `words` are the modifiers of an mma or a wmma.mma.
+// Returns the types that the modifiers name. REQUIRES: `words` are the
+// modifiers of an mma or a wmma.mma.
 ProductTypes ProductTypesOf(const Modifiers& words);
 
 // The three kinds of wmma instructions.
 enum class TileAction : uint8_t { kLoad, kStore, kMultiply };
 
-// REQUIRES: the instruction is a wmma.
+// Returns the kind of a wmma instruction. REQUIRES: the instruction is a wmma.
 TileAction TileActionOf(const Instruction& instruction);
 
-// The registers of a lane that an operand names in braces, and the type of the
-// elements in them. ldmatrix and stmatrix move bits, so their type is b16.
+// An operand that is a matrix: the number of registers that it names in braces,
+// and the type of the elements in the registers. The type is b16 for ldmatrix
+// and stmatrix, which move bits.
 struct MatrixOperand {
   Type element = Type::kNone;
   size_t registers = 0;  // 0: the operand is not a matrix
 };
 
-// Describes operand `at` of any instruction.
+// Returns the description of operand `at`. The instruction may have any opcode.
 MatrixOperand MatrixOperandOf(const Instruction& instruction, size_t at);
 
 }  // namespace holdfast::software::ptx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a whole PTX text: directives, variables and functions of the module.
+// Reads a whole PTX text: the directives, variables and functions of a module.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 
@@ -15,13 +15,14 @@
 
 namespace holdfast::software::ptx {
 
-// Parse (parser.h) makes one ModuleParser for each text and calls Run. The
-// classes of the parser are a recursive descent over one TokenStream:
-// PrototypeParser and BodyParser read a function, VariableParser a declaration,
-// InstructionParser and OperandParser an instruction. Each function reads one
-// construct; on an error, it reports the first error and returns false. The
-// statement is then skipped and parsing continues, so that one run finds many
-// errors.
+// The parser of one text. Parse (parser.h) makes a ModuleParser for each text
+// and calls Run. The classes of the parser are a recursive descent over one
+// TokenStream. PrototypeParser and BodyParser read a function, VariableParser
+// reads a declaration, InstructionParser and OperandParser read an instruction.
+//
+// Each function of these classes reads one construct. On an error, it reports
+// the first error and returns false. The parser then skips the statement and
+// continues, so that one run finds many errors.
 class ModuleParser {
  public:
   // `text` and `result` must outlive this object.
@@ -33,7 +34,8 @@ class ModuleParser {
   ModuleParser(const ModuleParser&) = delete;
   ModuleParser& operator=(const ModuleParser&) = delete;
 
-  // Reads the whole text. Called once. Stops if the PTX version is too new.
+  // Reads the whole text, and sets the result. Must be called once. Stops if
+  // the PTX version is too new.
   void Run();
 
  private:
@@ -50,24 +52,25 @@ class ModuleParser {
   bool ParseFile();
   // Reads .alias, which gives the definition of a function a second name.
   bool ParseAlias();
-  // Gives the aliases their definitions, after all functions. Stops at the
-  // first error.
+  // Gives the aliases their definitions. Called after all functions were read.
+  // Stops at the first error.
   void ResolveAliases();
   // Skips .section and its braces, which only debuggers use.
   bool SkipSection();
-  // Reads the linkage words; there may be none.
+  // Reads the linkage words, of which there may be none.
   Linkage ParseLinkage();
   // Reads a function from its results on, with its body if there is one.
   bool ParseFunction(const Linkage& linkage, bool kernel);
-  // Enters the function and returns its place in the module. A definition
-  // replaces its declaration.
+  // Adds the function to the module, and returns the module's object. A
+  // definition replaces its declaration.
   Function& DeclareFunction(Function function);
 
   ParseResult& result_;
   Module& module_;
   TokenStream tokens_;
-  Names globals_;  // variables and functions
-  // Indices of functions: the alias, and the function that it stands for.
+  Names globals_;  // the module's variables and functions
+  // Pairs of indices of functions: an alias, and the function with the
+  // definition.
   std::vector<std::pair<uint32_t, uint32_t>> aliases_;
   VariableParser variables_;
 };

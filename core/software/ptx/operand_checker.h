@@ -13,23 +13,24 @@ namespace holdfast::software::ptx {
 // Returns true for a register or special register of type .pred.
 bool IsPredicate(const Function& function, const Operand& operand);
 
-// Compares the operands of instructions with their forms (forms.h), and numbers
-// in the text with ptxas's rules. The parser uses it while it reads a function.
+// Checks the operands of instructions against their forms (forms.h), and
+// numbers in the text against the rules of ptxas. The parser uses an
+// OperandChecker while it reads a function.
 class OperandChecker {
  public:
-  // `function`, which must outlive this object, has the registers.
-  // `own_features`: the target is an architecture with its own features, such
-  // as sm_90a.
+  // `function` has the registers, and must outlive this object. `own_features`
+  // is true if the target has features of its own, such as sm_90a.
   OperandChecker(const Function& function, bool own_features)
       : function_(function), own_features_(own_features) {}
 
-  // Returns the first mistake, such as "too few operands"; "" if there is none.
-  // REQUIRES: the instruction has a form.
+  // Returns the first mistake, such as "too few operands"; empty if there is
+  // none. REQUIRES: the instruction has a form.
   std::string Check(const Instruction& instruction) const;
 
  private:
-  // Each returns a mistake or "". `at` is an operand's place in the text.
-  //
+  // The Check functions return a mistake, or an empty string if there is none.
+  // `at` is the index of an operand.
+
   // Compares the operands with the letters of the form. Only trailing optional
   // operands can be missing.
   std::string CheckOperands(const Instruction& instruction) const;
@@ -39,8 +40,8 @@ class OperandChecker {
                           const MatrixOperand& matrix) const;
   std::string CheckParts(const Instruction& instruction, size_t at) const;
   std::string CheckStride(const Instruction& instruction) const;
-  // Checks numbers that ptxas has rules for, even if the type can hold other
-  // numbers.
+  // Checks numbers for which ptxas has rules, even if the type can represent
+  // other numbers.
   std::string CheckNumbers(const Instruction& instruction) const;
 
   bool HoldsElements(const Operand& operand, Type element) const;

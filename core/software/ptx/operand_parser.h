@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads operands of instructions, and gives names their meaning.
+// Reads operands of instructions, and resolves names.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_OPERAND_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_OPERAND_PARSER_H_
 
@@ -10,13 +10,13 @@
 
 namespace holdfast::software::ptx {
 
-// Does not compare operands with the form of the instruction (OperandChecker).
-// Each function reports an error and returns false if the text is not as it
-// says.
+// The parser of operands. It does not compare operands with the form of the
+// instruction; OperandChecker does. Each function reports an error and returns
+// false if the text is not of the expected form.
 class OperandParser {
  public:
-  // `function` has the registers, and both it and `module` have the variables.
-  // All arguments must outlive this object.
+  // `function` has the registers, and `function` and `module` have the
+  // variables. All arguments must outlive this object.
   OperandParser(TokenStream& tokens, const Module& module,
                 const Function& function, BodyNames& names, BodyLabels& labels)
       : tokens_(tokens),
@@ -27,8 +27,8 @@ class OperandParser {
 
   // Reads a number, a name, a vector or, in brackets, an address.
   bool Parse(Operand* operand);
-  // Reads a name. It is a label if nothing else has the name, and the name does
-  // not begin with '%'. A register may have a selector behind it.
+  // Reads a name. The name is a label if nothing else has the name, and it does
+  // not begin with '%'. A selector may follow a register.
   bool ParseName(Operand* operand);
 
  private:
@@ -40,12 +40,13 @@ class OperandParser {
   bool ParseFloat(Operand* operand);
   // Reads name.word, such as %tid.x or a register with a selector.
   bool ParseDottedName(const Token& name, Operand* operand);
-  // Reads the word behind a register, such as b0 or h10.
+  // Reads the selector after a register, such as b0 or h10.
   bool ParseSelector(Selector* selector);
-  // Adds up the offsets behind a name; there may be none.
+  // Reads the offsets after a name, of which there may be none, and adds them
+  // to the operand's offset.
   bool ParseOffset(Operand* operand);
-  // Reads the index behind the name of an array. It counts numbers of the
-  // array's type.
+  // Reads the index after the name of an array. The index counts elements of
+  // the array's type. Sets the operand's offset in bytes.
   bool ParseIndex(Operand* operand);
 
   TokenStream& tokens_;

@@ -12,22 +12,22 @@
 
 namespace holdfast::software::ptx {
 
-// The newest PTX ISA that the parser knows, as 10 * major + minor.
+// The newest version of PTX that the parser accepts, as 10 * major + minor.
 inline constexpr int kNewestVersion = 90;
 
-// `module` is complete only if ok().
+// The result of Parse. `module` is complete only if ok() is true.
 struct ParseResult {
   Module module;
-  // "line:column: reason"; empty when the module is good.
+  // Each error is "line:column: reason". Empty if there is no error.
   std::vector<std::string> errors;
-  // The text asks for a newer PTX ISA than kNewestVersion.
+  // The .version of the text is newer than kNewestVersion.
   bool unsupported_version = false;
 
   bool ok() const { return errors.empty(); }
 };
 
-// Accepts any bytes. Reports at most 20 errors, and continues after each with
-// the next statement.
+// Parses `text`, which may have any bytes. Returns at most 20 errors. After an
+// error, continues with the next statement.
 ParseResult Parse(absl::string_view text);
 
 }  // namespace holdfast::software::ptx

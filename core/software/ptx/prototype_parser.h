@@ -20,24 +20,24 @@ class PrototypeParser {
   PrototypeParser(TokenStream& tokens, VariableParser& variables)
       : tokens_(tokens), variables_(variables) {}
 
-  // Reads results, name, parameters and directives into `function`, whose
-  // `kernel` must be set, and the names of the parameters into `names`. Reports
-  // an error and returns false if the text is no prototype.
+  // Reads the results, name, parameters and directives into *function, and the
+  // names of the formals into *names. Reports an error and returns false if the
+  // text is no prototype. REQUIRES: function->kernel is set.
   bool Parse(Function* function, Names* names);
 
  private:
   bool ParseFormals(std::vector<Operand>* formals, Function* function,
                     Names* names);
-  // Reads a .reg or .param, which becomes a register or a variable of the
-  // function.
+  // Reads a formal: a .reg, which becomes a register of the function, or a
+  // .param, which becomes a variable of the function.
   bool ParseFormal(Operand* formal, Function* function, Names* names);
-  // Reads .maxntid, .reqntid and other directives behind the formals. Ignores
+  // Reads .maxntid, .reqntid and other directives after the formals. Ignores
   // hints for the compiler.
   bool ParseDirectives(Function* function);
   bool ParseDirective(absl::string_view word, Function* function);
   // Reads one to three numbers; missing numbers are 1.
   bool ParseNumbers(uint32_t numbers[3]);
-  // Reads the same, and keeps the first number.
+  // Reads one to three numbers, and sets *number to the first.
   bool ParseNumber(uint32_t* number);
 
   TokenStream& tokens_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cursor over tokens, with error reporting and recovery.
+// A cursor over tokens, which reports errors and continues after them.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_TOKEN_STREAM_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_TOKEN_STREAM_H_
 
@@ -13,8 +13,8 @@
 
 namespace holdfast::software::ptx {
 
-// The parser looks ahead with Peek, takes tokens with Take, and returns false
-// as soon as one call has failed:
+// The tokens of one text. The parser looks ahead with Peek, takes tokens with
+// Take, and returns false as soon as a call has failed:
 //
 //   absl::string_view name;
 //   if (!tokens.ExpectWord(&name) || !tokens.Expect(';')) return false;
@@ -22,15 +22,17 @@ namespace holdfast::software::ptx {
 // Not thread-safe.
 class TokenStream {
  public:
-  // Tokenizes all of `text`, which must outlive the stream, as must `errors`.
+  // Tokenizes all of `text`. `text` and `errors` must outlive the stream.
   TokenStream(absl::string_view text, std::vector<std::string>* errors)
       : tokens_(Tokenize(text)), errors_(errors) {}
 
-  // Returns kEnd beyond the last token.
+  // Returns the token that is `ahead` tokens after the next one; kEnd after the
+  // last token. Valid as long as the stream.
   const Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
-  // Does not go beyond kEnd. Valid as long as the stream.
+  // Returns the next token, and moves to the token after it unless it is kEnd.
+  // The result is valid as long as the stream.
   const Token& Take() {
     const Token& token = Peek();
     if (at_ + 1 < tokens_.size()) ++at_;
@@ -39,11 +41,12 @@ class TokenStream {
   bool AtEnd() const { return Peek().kind == TokenKind::kEnd; }
 
   bool PeekIs(char punctuation) const { return Peek().Is(punctuation); }
-  // `word` is the text without the dot.
+  // Returns true if the next token is a dot-word with the text `word`, which
+  // has no dot.
   bool PeekIsDot(absl::string_view word) const {
     return Peek().kind == TokenKind::kDotWord && Peek().text == word;
   }
-  // Both take the token only if it is the expected one.
+  // Return true and take the next token if it is the expected token.
   bool TakeIf(char punctuation) {
     if (!PeekIs(punctuation)) return false;
     Take();
@@ -62,7 +65,9 @@ class TokenStream {
     return Fail(absl::StrCat("expected '", absl::string_view(&punctuation, 1),
                              "' before '", Peek().text, "'"));
   }
-  // Both leave the token in place on an error.
+  // Take the next token, and set *word or *value, if it is a word or an
+  // integer. Otherwise report an error, return false, and do not take the
+  // token.
   bool ExpectWord(absl::string_view* word) {
     if (Peek().kind != TokenKind::kWord) {
       return Fail(absl::StrCat("expected a name before '", Peek().text, "'"));
@@ -79,11 +84,13 @@ class TokenStream {
     return true;
   }
 
-  // Always false, so that it can be returned.
+  // Reports an error at the next token. Always returns false, so that the
+  // caller can return the result.
   bool Fail(absl::string_view reason) {
     return FailAt(Peek().location, reason);
   }
-  // Only the first 20 errors of a text are kept, as "line:column: reason".
+  // Appends "line:column: reason" to the errors, unless there are 20 errors.
+  // Always returns false.
   bool FailAt(Location location, absl::string_view reason) {
     constexpr size_t kMaxErrors = 20;
     if (errors_->size() < kMaxErrors) {
@@ -93,9 +100,9 @@ class TokenStream {
     return false;
   }
 
-  // Skips to the end of the statement: after the next ';' or block, or before
-  // the next '}' or the end. Braces inside a statement, such as a vector's,
-  // belong to it.
+  // Skips the rest of the statement: moves after the next ';' or block in
+  // braces, or before the next '}' or the end. Braces inside a statement, such
+  // as the braces of a vector, belong to the statement.
   void SkipStatement() {
     size_t open = 0;
     while (!AtEnd() && (open > 0 || !PeekIs('}'))) {

@@ -37,8 +37,9 @@ enum class Type : uint8_t {
 #undef X
 };
 
-// Returns the bits of one value in memory; a predicate has 1 bit.
-int BitsOf(Type type);  // kNone: 0
+// Returns the number of bits of one value in memory: 1 for a predicate, 0 for
+// kNone.
+int BitsOf(Type type);
 inline int BytesOf(Type type) { return (BitsOf(type) + 7) / 8; }
 // Returns true for signed integer types only.
 bool IsSigned(Type type);
@@ -47,17 +48,18 @@ bool IsFloat(Type type);  // f16, bf16, f32, f64
 // other types.
 Type HalfOf(Type type);
 absl::string_view SpellingOf(Type type);
-// `word` is without the dot. nullopt: the word is not a type.
+// Returns the type that `word` spells, without the dot; nullopt if there is
+// none.
 std::optional<Type> TypeFromSpelling(absl::string_view word);
 
-// The state space of memory. kGeneric: the address determines it.
+// The state space of memory. kGeneric: the address determines the space.
 enum class Space : uint8_t {
   kGeneric,
   kRegister,
   kGlobal,
   kConst,
-  kShared,         // of the thread's block
-  kSharedCluster,  // of any block of its cluster
+  kShared,         // the shared memory of the thread's block
+  kSharedCluster,  // the shared memory of all blocks of the thread's cluster
   kLocal,
   kParam,
 };
@@ -137,7 +139,8 @@ enum class Modifier : uint8_t {
 };
 
 absl::string_view SpellingOf(Modifier modifier);
-// `word` is without the dot. nullopt: the word is not a modifier.
+// Returns the modifier that `word` spells, without the dot; nullopt if there is
+// none.
 std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
 
 // The registers that the hardware provides: X(enumerator, spelling, type).
@@ -213,7 +216,8 @@ enum class Special : uint8_t {
 
 // Returns the type of the special register.
 Type TypeOf(Special special);
-// `word` includes the percent sign.
+// Returns the special register that `word` spells, with the percent sign;
+// nullopt if there is none.
 std::optional<Special> SpecialFromSpelling(absl::string_view word);
 
 }  // namespace holdfast::software::ptx

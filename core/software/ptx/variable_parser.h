@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads declarations of variables, of a module and of a function.
+// Reads declarations of the variables of a module or a function.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_VARIABLE_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_VARIABLE_PARSER_H_
 
@@ -14,51 +14,54 @@
 
 namespace holdfast::software::ptx {
 
-// Returns the space in which a directive such as .global declares variables.
-// `word` is without the dot. nullopt: the word is no such directive.
+// Returns the space in which a directive such as .global declares variables;
+// nullopt if `word`, which has no dot, is no such directive.
 std::optional<Space> SpaceFromSpelling(absl::string_view word);
 
-// The variables and the names that a declaration adds to. An operand that names
-// one of the variables has the kind `kind`.
+// The lists to which a declaration adds variables and names. An operand that
+// names one of the variables has the kind `kind`.
 struct VariableScope {
   std::vector<Variable>* variables;
   Operand::Kind kind;
   Names* names;
 };
 
-// Each function reports an error and returns false if the text is not as it
-// says.
+// The parser of variables. Each function reports an error and returns false if
+// the text is not of the expected form.
 class VariableParser {
  public:
-  // `globals` has the names whose addresses initial values may take. Both
+  // `globals` has the names whose addresses initial values may have. Both
   // arguments must outlive this object.
   VariableParser(TokenStream& tokens, const Names& globals)
       : tokens_(tokens), initializer_(tokens, globals) {}
 
-  // Reads variables of one type up to the semicolon, and enters them into
-  // `scope`. A declaration and its definition become one variable.
+  // Reads variables of one type up to the semicolon, and adds them to `scope`.
+  // A declaration and its definition become one variable.
   bool ParseAll(Space space, const Linkage& linkage,
                 const VariableScope& scope);
-  // Reads one variable with alignment, type, name, dimensions and initial
-  // value. The variable may be a parameter, whose .ptr describes the memory
-  // that the parameter points at. A type or alignment that `variable` already
-  // has holds unless the text gives another one.
+  // Reads one variable into *variable: its alignment, type, name, dimensions
+  // and initial value. The variable may be a parameter, whose .ptr describes
+  // the memory to which the parameter points. A type or alignment that
+  // *variable already has stays unless the text names another.
   bool ParseOne(Space space, Variable* variable);
 
  private:
-  // The number of lanes of a vector type, and whether there is an alignment.
+  // The number of elements of a vector type, and whether the text names an
+  // alignment.
   struct Layout {
     uint64_t lanes = 1;
     bool aligned = false;
   };
 
   bool Enter(Variable variable, const VariableScope& scope);
-  // Reads what follows a word in front of the name.
+  // Handles a word before the name, and reads the text that belongs to the
+  // word.
   bool ParseWord(absl::string_view word, Layout* layout, Variable* variable);
   bool ParseAlignment(Variable* variable);
   void SkipPointee();
-  // Multiplies `bytes` by the dimensions, up to 64 GiB. `open`: one dimension
-  // is missing, so the initial values determine the size.
+  // Reads the dimensions, and multiplies variable->bytes by them, up to 64 GiB.
+  // Sets *open if a dimension is missing. The initial values then determine the
+  // size.
   bool ParseDimensions(Variable* variable, bool* open);
   bool ParseInitial(Variable* variable, bool open);
 

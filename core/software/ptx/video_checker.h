@@ -8,10 +8,10 @@
 
 namespace holdfast::software::ptx {
 
-// Checks, as ptxas does, the parts of registers that operands name, and their
-// minus signs. Only operands of video instructions may have these. Returns the
-// first mistake of an instruction with any opcode; "" if there is none.
-// REQUIRES: the instruction has as many operands as its form says.
+// Checks the selectors and the minus signs of operands, as ptxas does. Only
+// operands of video instructions may have them. The instruction may have any
+// opcode. Returns the first mistake; empty if there is none. REQUIRES: the
+// instruction has the number of operands of its form.
 std::string CheckSelectors(const Instruction& instruction);
 
 }  // namespace holdfast::software::ptx

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test of addresses for functions of the runtime that access memory for a
-// kernel.
+// Tests addresses for functions of the runtime that access memory for a kernel.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_CHECK_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_CHECK_H_
 
@@ -12,15 +11,16 @@
 
 namespace holdfast::software {
 
-// An access of `bytes` bytes, which must lie on a multiple of `bytes`.
+// An access to memory: its size in bytes, of which its address must be a
+// multiple, and the memory that it may reach.
 struct CheckedAccess {
   uint32_t bytes;
   AddressRoom room;
 };
 
-// Returns kNone, or the fault of an access at `address` by a thread of the
-// worker's block. Outside of memcheck mode, memory need not be mapped at an
-// address without a fault.
+// Returns the fault of an access at `address` by a thread of the worker's
+// block; kNone if there is no fault. Without memcheck mode, the access may
+// still fault after kNone, because the memory may not be mapped.
 KernelFault::Kind AccessFault(const WorkerContext& worker,
                               const CheckedAccess& access, uint64_t address);
 

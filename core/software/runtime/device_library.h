@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of cuda_device_runtime_api.h that this driver provides itself, as
-// PTX: the cudaCG... functions, which serve the cooperative groups of a grid. A
-// CUDA toolkit provides these functions as GPU machine code, in libcudadevrt.a.
+// The functions of cuda_device_runtime_api.h that this driver provides itself,
+// as PTX: the cudaCG... functions, which implement the cooperative groups of a
+// grid. A CUDA toolkit has these functions only as GPU machine code, in
+// libcudadevrt.a.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
 
@@ -11,15 +12,16 @@
 
 namespace holdfast::software {
 
-// Returns the module of these functions. Each function is weak: a definition in
-// the program's module replaces it.
+// Returns the module of these functions, which lives as long as the process.
+// Each function is weak: a definition in the program's module replaces it.
+// Thread-safe.
 const ptx::Module& DeviceLibrary();
 
 // Returns true if the library defines this function.
 bool InDeviceLibrary(absl::string_view function);
 
-// Returns true if the module declares a function of the library and leaves it
-// undefined.
+// Returns true if the module declares, but does not define, a function of the
+// library.
 bool NeedsDeviceLibrary(const ptx::Module& module);
 
 }  // namespace holdfast::software

@@ -12,8 +12,9 @@
 
 namespace holdfast::software {
 
-// Returns the shared memory of each block: the kernel's own, and the launch's
-// dynamic part. Reserved shared memory lies behind both.
+// Returns the bytes of shared memory of each block: the static part of the
+// kernel and the dynamic part of the launch. Reserved shared memory lies after
+// them and is not included.
 inline uint64_t SharedBytes(const lower::Kernel& kernel,
                             const LaunchGeometry& geometry) {
   return geometry.dynamic_shared_bytes == 0
@@ -21,6 +22,7 @@ inline uint64_t SharedBytes(const lower::Kernel& kernel,
              : kernel.dynamic_shared_begin + geometry.dynamic_shared_bytes;
 }
 
+// The data for the report of a fault. All references must outlive the object.
 struct FaultReport {
   const lower::Kernel& kernel;
   const jit::CompiledKernel& code;
@@ -29,10 +31,11 @@ struct FaultReport {
   const KernelFault& fault;
   std::string waiting;
 
-  // Returns a message with kernel, block, thread, PTX line and, if the kernel
-  // was compiled with line information, source line. If the thread is unknown,
-  // it names the threads of the warp. `worker` ran the kernel; `waiting` names
-  // the warps of a deadlock.
+  // Returns the error of the fault and a message. The message names the kernel,
+  // the block, the thread, the PTX line and, if the kernel was compiled with
+  // line information, the source line. If the thread is unknown, the message
+  // names the threads of the warp. `worker` ran the kernel. `waiting` names the
+  // warps of a deadlock.
   LaunchOutcome Describe() const;
 };
 

@@ -9,11 +9,12 @@
 
 namespace holdfast::software {
 
-// Returns one hash per kernel, by index into module.functions. A hash covers
-// the kernel's own text and every declaration outside kernels, but no other
-// kernel. So editing one kernel does not invalidate the code of the others; nor
-// does a compiler that writes one of them differently from run to run, as NVRTC
-// does now and then. `text` is the PTX that `module` was parsed from.
+// Returns one hash for each function, by index into module.functions. The hash
+// of a kernel covers the text of the kernel and all text outside of kernels,
+// but not the text of other kernels. So a change of one kernel does not
+// invalidate the code of the others. This also helps if a compiler writes a
+// kernel differently from run to run, as NVRTC sometimes does. `text` is the
+// PTX of `module`.
 std::vector<std::string> Fingerprints(const ptx::Module& module,
                                       const std::string& text);
 

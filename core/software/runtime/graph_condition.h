@@ -7,12 +7,13 @@
 
 namespace holdfast::software {
 
-// The value that a conditional node of a graph reads. Kernels set it by its
-// handle with cudaGraphSetConditional. Thread-safe.
+// A condition: a value that a conditional node of a graph reads. Kernels set
+// the value of a handle with cudaGraphSetConditional. Thread-safe.
 class GraphCondition {
  public:
-  // REQUIRES: no condition of this process has had this handle. With `assign`,
-  // each launch of the graph sets the value to `initial`.
+  // Makes a condition with the value `initial`. If `assign` is true, each
+  // launch of the graph sets the value to `initial` again. REQUIRES: no
+  // condition of this process has had this handle.
   GraphCondition(uint64_t handle, uint32_t initial, bool assign);
   ~GraphCondition();
   GraphCondition(const GraphCondition&) = delete;
@@ -20,16 +21,18 @@ class GraphCondition {
 
   uint64_t handle() const { return handle_; }
   uint32_t value() const { return value_; }
-  // Called at the beginning of each launch of the graph.
+  // Sets the initial value if `assign` is true. Called at the beginning of each
+  // launch of the graph.
   void Reset() {
     if (assign_) value_ = initial_;
   }
 
-  // Returns false if no living condition has this handle.
+  // Sets the value of the condition with this handle. Returns false if there is
+  // no such condition.
   static bool Set(uint64_t handle, uint32_t value);
 
-  // True if a conditional node uses the condition. Guarded by the lock of
-  // graphs.
+  // True if a conditional node uses the condition. Guarded by the lock of graph
+  // definitions.
   bool taken = false;
 
  private:

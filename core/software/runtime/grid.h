@@ -10,17 +10,19 @@
 
 namespace holdfast::software {
 
+// A kernel to run. The pointers are borrowed until RunGrid returns.
 struct GridKernel {
   const lower::Kernel* lowered = nullptr;
-  const jit::CompiledKernel* code = nullptr;  // made from it
+  const jit::CompiledKernel* code = nullptr;  // the code of `lowered`
 };
 
-// Runs the generated code of a kernel over a grid, and blocks until it is done.
-// The calling thread and, if there is enough work, the worker threads take the
-// blocks in chunks. All blocks of a cooperative launch run concurrently; of a
-// plain launch whose blocks may wait for each other, each thread runs as many
-// side by side as a multiprocessor of a GPU holds. The
-// first fault ends the launch. `cancel` may be null.
+// Runs the generated code of a kernel for all blocks of a grid, and blocks
+// until all are done. The calling thread and, if there is enough work, the
+// worker threads take the blocks in chunks. All blocks of a cooperative launch
+// run concurrently. If blocks of another launch may wait for each other, each
+// thread runs as many of them concurrently as fit a multiprocessor of a GPU.
+// The first fault ends the launch. If *cancel becomes true, the launch ends
+// early with CUDA_ERROR_LAUNCH_TIMEOUT. `cancel` may be null. Thread-safe.
 LaunchOutcome RunGrid(const GridKernel& kernel, const LaunchGeometry& geometry,
                       const void* parameters, const std::atomic<bool>* cancel);
 

@@ -11,23 +11,24 @@
 namespace holdfast::software {
 
 // Memory in the window for one launch: its parameters, which kernels may read
-// through pointers, and the workspace of a cooperative launch. Memory of
-// earlier launches is reused, so that a launch need not wait for the operating
-// system.
+// through pointers, and the workspace of a cooperative launch. Launches reuse
+// the memory of earlier launches, so that a launch mostly needs no system call.
 class LaunchMemory {
  public:
-  // Copies `bytes` bytes of parameters. Check ok() before use.
+  // Takes memory, and copies `bytes` bytes of parameters to it. Check ok()
+  // before use.
   LaunchMemory(const void* parameters, size_t bytes);
-  // REQUIRES: no kernel of the launch is running any more.
+  // Keeps the memory for later launches. REQUIRES: no kernel of the launch
+  // runs.
   ~LaunchMemory();
   LaunchMemory(const LaunchMemory&) = delete;
   LaunchMemory& operator=(const LaunchMemory&) = delete;
 
-  // False: the window has no room.
+  // Returns false if the window had no room.
   bool ok() const { return memory_ != nullptr; }
-  // Returns the parameters, valid as long as this object. At least 64 bytes can
-  // be read, even without parameters, because generated code reads there for
-  // lanes that do not take part.
+  // Returns the parameters, which are valid as long as this object. At least 64
+  // bytes are readable, even without parameters, because generated code reads
+  // there for lanes that take no part in an access.
   const uint8_t* parameters() const;
   // Returns two words for the grid barrier, initially 0; see
   // LaunchContext::grid_workspace.

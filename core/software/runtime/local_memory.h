@@ -7,9 +7,10 @@
 
 namespace holdfast::software {
 
-// Returns `bytes` of memory in the window for the local variables of the warps
-// that the calling thread runs. The memory is not cleared, and is valid until
-// the thread's next call. Returns null if there is no memory.
+// Returns `bytes` bytes of memory in the window for the local variables of the
+// warps that the calling thread runs. The memory is not cleared. It belongs to
+// the thread, and is valid until the thread's next call. Returns null if there
+// is no memory.
 uint8_t* ThreadLocalMemory(size_t bytes);
 
 }  // namespace holdfast::software

@@ -11,19 +11,20 @@
 
 namespace holdfast::software {
 
-// The output of the threads of one launch, in the order in which they print. As
-// on a GPU, the oldest output is dropped when there is no room, and the output
+// The output of printf in the threads of one launch, in the order of the calls.
+// As on a GPU, the oldest output is dropped if there is no room, and the output
 // is written when the launch has ended. Thread-safe.
 class PrintBuffer {
  public:
-  // Keeps `bytes` of output at most.
+  // Makes a buffer for at most `bytes` bytes of output.
   explicit PrintBuffer(size_t bytes) : bytes_(bytes) {}
-  ~PrintBuffer();  // writes to stdout
+  // Writes the output to stdout, and flushes stdout.
+  ~PrintBuffer();
   PrintBuffer(const PrintBuffer&) = delete;
   PrintBuffer& operator=(const PrintBuffer&) = delete;
 
-  // Appends a text. A text longer than the buffer is dropped together with all
-  // earlier output.
+  // Appends a text, and drops the oldest texts until the rest fits. Drops a
+  // text that is longer than the buffer, together with all earlier texts.
   void Add(std::string text);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports to AddressSanitizer and ThreadSanitizer the stacks that take turns on
-// one thread, the switches between them, and the jumps from one to another.
-// Does nothing in ordinary builds.
+// Reports to AddressSanitizer and ThreadSanitizer which stacks one thread uses,
+// when the thread switches from one stack to another, and when it jumps from
+// one stack to another. Does nothing in ordinary builds.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_SANITIZER_FIBER_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_SANITIZER_FIBER_H_
 
@@ -30,21 +30,22 @@ struct SanitizerFiber {
   void* fake_stack = nullptr;
 };
 
-// Returns the notes of the thread's own stack. REQUIRES: that stack is running.
+// Returns the notes for the calling thread's own stack. REQUIRES: the thread
+// runs on its own stack.
 SanitizerFiber NotesOfThread();
 
-// Returns notes for a stack on which code begins. The last parameter has its
-// old notes, which must not be used again.
+// Returns notes for a stack on which code begins. The last parameter has the
+// earlier notes for the stack, which must not be used again.
 inline SanitizerFiber NotesOfNewStack(const void* bottom, size_t bytes,
                                       SanitizerFiber) {
   __asan_unpoison_memory_region(bottom, bytes);
   return {bottom, bytes, nullptr};
 }
-// Releases notes of a stack that ends.
+// Releases the notes for a stack that ends.
 inline void EndNotes(SanitizerFiber) {}
 
-// BeforeSwitch is the last call on the old stack before a switch; AfterSwitch
-// is the first call on the new stack.
+// BeforeSwitch must be the last call on the old stack before a switch, and
+// AfterSwitch the first call on the new stack.
 inline void BeforeSwitch(SanitizerFiber* from, const SanitizerFiber& to) {
   __sanitizer_start_switch_fiber(&from->fake_stack, to.bottom, to.bytes);
 }
@@ -52,16 +53,16 @@ inline void AfterSwitch(const SanitizerFiber& to) {
   __sanitizer_finish_switch_fiber(to.fake_stack, nullptr, nullptr);
 }
 
-// BeforeJump is the last call before a longjmp to the thread's own stack;
-// AfterJump is the first call after it. kJumpsSaveSignals is the second
-// argument of sigsetjmp.
+// BeforeJump must be the last call before a longjmp to the thread's own stack,
+// and AfterJump the first call after the longjmp. kJumpsSaveSignals is the
+// second argument for sigsetjmp.
 inline constexpr int kJumpsSaveSignals = 0;
 inline void BeforeJump(const SanitizerFiber&) {}
 void AfterJump(const SanitizerFiber& to);
 
 #elif defined(HOLDFAST_TSAN)
 
-// ThreadSanitizer keeps a call stack for each fiber.
+// ThreadSanitizer has a fiber, with a call stack of its own, for each stack.
 struct SanitizerFiber {
   void* fiber = nullptr;
 };

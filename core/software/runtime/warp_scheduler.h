@@ -16,13 +16,14 @@
 
 namespace holdfast::software {
 
-// An argument of WarpScheduler::Wait: a round of any barrier wakes the warp.
+// An argument of WarpScheduler::Wait: a completed round of any barrier wakes
+// the warp.
 inline constexpr uint32_t kAnyBarrier = ~0u;
 
 class WarpScheduler;
 
-// A place for blocks that are resident together with the blocks of other
-// places. The blocks of one place run one after the other.
+// A place for resident blocks. The blocks of one place run one after the other,
+// concurrently with the blocks of other places.
 struct BlockPlace {
   uint64_t block;           // the number of its first block
   uint8_t* shared;          // the shared memory of its blocks
@@ -37,11 +38,13 @@ struct SchedulerLaunch {
   // The number of blocks that run one after the other in each place. REQUIRES:
   // 1 if clusters have several blocks.
   uint64_t in_turn;
-  // The number of blocks of a cluster. Their places are consecutive.
+  // The number of blocks of a cluster. The places of the blocks of a cluster
+  // are consecutive.
   uint32_t cluster_blocks;
-  // The local memory of all warps, without gaps between them.
+  // The local memory of all warps: `local_bytes` bytes for each warp, without
+  // gaps.
   uint8_t* local;
-  size_t local_bytes;  // of a warp
+  size_t local_bytes;
   uint32_t block_threads;
   void* escape;       // WorkerContext::escape
   BufferSpan* spans;  // WorkerContext::spans
@@ -54,10 +57,11 @@ class Warp;
 struct ResidentCluster {
   absl::Span<Warp> warps;
   uint32_t living = 0;   // threads that have not ended
-  uint32_t arrived = 0;  // of those, at the barrier
+  uint32_t arrived = 0;  // living threads that have arrived at the barrier
 };
 
-// The state of one BlockPlace. Its warps are consecutive in the circle.
+// The state of one BlockPlace and its present block. Its warps are consecutive
+// in the circle of all warps.
 struct ResidentBlock {
   BlockBarriers barriers;
   absl::Span<Warp> warps;
@@ -66,24 +70,25 @@ struct ResidentBlock {
 };
 
 // A warp of the blocks of one place: the position of its stack, its scheduling
-// state, and the context of the generated code that runs on the stack. Used by
-// the scheduler's thread only, and reused for later launches.
+// state, and the context of the generated code that runs on the stack. Only the
+// scheduler's thread uses a Warp. Later launches reuse it.
 //
 // The fields that a switch of stacks uses come first, in one cache line.
 class alignas(64) Warp {
  public:
-  // kReady: runs or can run. kWaiting: waits for a barrier of `awaits`. kDone:
-  // has ended its block, of which other warps still run. kEnded: has ended its
-  // last block.
+  // kReady: the warp runs or can run. kWaiting: it waits for a barrier of
+  // `awaits`. kDone: it has ended its block, and other warps of the block have
+  // not. kEnded: it has ended its last block.
   enum class State : uint32_t { kReady, kWaiting, kDone, kEnded };
 
   State state = State::kReady;
-  uint32_t awaits = 0;  // bit i: a completed round of barrier i wakes it
+  uint32_t awaits = 0;  // bit i: a completed round of barrier i wakes the warp
   StackPosition position;
-  Warp* next = nullptr;  // in the circle of all warps
+  Warp* next = nullptr;  // the next warp in the circle of all warps
   WarpScheduler* scheduler = nullptr;
   ResidentBlock* block = nullptr;
-  // The number of lanes that have ended in the present block, with `missing`.
+  // The number of lanes that have ended in the present block, including
+  // `missing`.
   uint32_t ended = 0;
   uint32_t missing = 0;  // lanes without a thread, in a block's last warp
   // Bit i: lane i has arrived in the present round of the cluster's barrier.
@@ -98,64 +103,66 @@ class alignas(64) Warp {
 // has to wait. The warp then switches directly to the next ready warp.
 class WarpScheduler {
  public:
-  // Returns the calling thread's scheduler, made on first use. It keeps the
-  // stacks of the thread's largest launch.
+  // Returns the calling thread's scheduler, which the first call makes. The
+  // scheduler lives as long as the thread, and keeps the stacks of the thread's
+  // largest launch.
   static WarpScheduler& OfThread();
 
   WarpScheduler(const WarpScheduler&) = delete;
   WarpScheduler& operator=(const WarpScheduler&) = delete;
 
-  // Runs all blocks to their ends; the warps of all places take turns. Returns
+  // Runs all blocks to their ends. The warps of all places take turns. Returns
   // false, and runs nothing, if there is no memory for stacks. On a fault,
-  // jumps to launch.escape and does not return. A deadlock is a fault: all
-  // warps that have not ended wait at barriers.
+  // jumps to launch.escape and does not return. It is also a fault, a deadlock,
+  // if all warps that have not ended wait at barriers.
   bool Run(const SchedulerLaunch& launch);
 
   // Returns the context of the warp that ran last. REQUIRES: Run was called and
   // did not return false.
   const WorkerContext& last() const { return at_->context; }
-  // Returns the numbers of the warps that wait at barriers, "0, 3", in the
-  // block of last(). For the report of a deadlock.
+  // Returns the numbers of the warps of the block of last() that wait at
+  // barriers, such as "0, 3". The report of a deadlock contains them.
   std::string Waiting() const;
 
   // Runs other warps until one of `barriers` (bit i: barrier i) has completed a
-  // round and it is the warp's turn again. REQUIRES, also for RunOther,
+  // round and it is again the turn of `warp`. REQUIRES, also for RunOther,
   // Yield and EndBlock: called on the stack of `warp`.
   void Wait(Warp* warp, uint32_t barriers);
-  // Switches to the next warp that is ready, and comes back when the turn is
-  // the warp's again. Returns false, at once, if no other warp is ready.
+  // Runs the next warp that is ready, and returns true when it is again the
+  // turn of `warp`. Returns false at once if no other warp is ready.
   bool RunOther(Warp* warp);
-  // Lets another warp run first. If no other warp is ready, yields the CPU to
+  // Runs another warp first. If no other warp is ready, yields the CPU to
   // another thread.
   void Yield(Warp* warp);
-  // Ends the present block for this warp. Returns when all warps of the block
-  // have ended it, and the warp must begin the next block of its place.
+  // Ends the present block for this warp. Returns when all warps have ended the
+  // block, and `warp` must begin the next block of its place.
   void EndBlock(Warp* warp);
-  // Makes warps ready that wait for a barrier of the block which has completed
-  // a round. Costs one load if no barrier has.
+  // Makes the warps ready that wait for a barrier of the block that has
+  // completed a round. Costs one load if no barrier has completed a round.
   void Wake(ResidentBlock* block);
-  // Notes that `lanes` have arrived at the barrier of their cluster. It does
-  // not wait for threads that have ended.
+  // Records that `lanes` have arrived at the barrier of their cluster. The
+  // barrier does not wait for threads that have ended.
   void ArriveAtCluster(Warp* warp, uint32_t lanes);
-  // Notes that `lanes` have ended, for the barriers of the block and the
-  // cluster. `count` of them have a thread that had not ended before.
+  // Records, for the barriers of the block and the cluster, that `lanes` have
+  // ended. `count` is the number of threads among them that had not ended
+  // before.
   void EndInBlock(Warp* warp, uint32_t lanes, uint32_t count);
 
  private:
   WarpScheduler();
   ~WarpScheduler();
 
-  // Grows the stack of the calling thread that `address` belongs to. Returns
-  // false if it belongs to none.
+  // Grows the stack of the calling thread's scheduler that contains `address`.
+  // Returns false if no stack contains it, or the stack cannot grow.
   static bool GrowStackOfThread(uintptr_t address);
   static void Main(void* warp);
-  // Makes room for so many warps and places. Returns false if there is no
-  // memory for stacks.
+  // Makes room for `warps` warps and `places` places. Returns false if there is
+  // no memory for stacks.
   bool Reserve(size_t warps, size_t places);
   // Completes the round of the cluster's barrier if all living threads have
   // arrived.
   static void CheckCluster(ResidentCluster* cluster);
-  // Puts warp i at the beginning of its first block.
+  // Prepares warp i to begin its first block.
   void Prepare(size_t i);
   // Switches from `from` to the next ready warp, or to the caller of Run if no
   // warp is ready. REQUIRES: called on the stack of `from`.
@@ -171,10 +178,10 @@ class WarpScheduler {
   std::vector<ResidentBlock> blocks_;
   std::vector<ResidentCluster> clusters_;
   uint32_t block_warps_ = 0;
-  size_t count_ = 0;      // of warps_ in use
-  Warp* at_ = nullptr;    // runs, or ran last
+  size_t count_ = 0;      // the number of warps in use
+  Warp* at_ = nullptr;    // the warp that runs or ran last
   size_t ended_ = 0;      // warps that are kEnded
-  StackPosition caller_;  // the stack that Run was called on
+  StackPosition caller_;  // on the stack of the caller of Run
 };
 
 }  // namespace holdfast::software

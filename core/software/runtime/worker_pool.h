@@ -13,32 +13,34 @@
 
 namespace holdfast::software {
 
-// The threads that run blocks, shared by all streams: as many as the machine
-// has cores, or as $HOLDFAST_SOFTWARE_THREADS says. Thread-safe.
+// The worker threads that run blocks, which all streams share. Together with a
+// calling thread, they are as many as the process has CPUs, or as
+// $HOLDFAST_SOFTWARE_THREADS says. Thread-safe.
 class WorkerPool {
   struct Job {
     const std::function<void()>* function;
     int running = 0;
-    bool posted = false;  // still takes workers
+    bool posted = false;  // true: idle workers may still join the job
   };
 
  public:
-  // Calls workers to a job as its work arrives. Not thread-safe, except the
-  // job.
+  // Calls workers to a job whenever the job has work for them. Not thread-safe,
+  // but workers call the job concurrently.
   class Helpers {
    public:
-    // `job` does the available work, and returns. Workers call it concurrently.
+    // `job` must do the available work and then return. Workers call it
+    // concurrently. REQUIRES: `pool` outlives this object.
     Helpers(WorkerPool& pool, std::function<void()> job)
         : pool_(pool), function_(std::move(job)), job_{&function_} {}
-    // Blocks until no worker is in the job.
+    // Blocks until no worker runs the job.
     ~Helpers() {
       if (called_) pool_.Withdraw(&job_);
     }
     Helpers(const Helpers&) = delete;
     Helpers& operator=(const Helpers&) = delete;
 
-    // Wakes up to `count` idle workers for the job, unless an earlier call
-    // still takes workers. Returns at once.
+    // Wakes up to `count` idle workers for the job. Does nothing if workers may
+    // still join the job after an earlier call. Does not block.
     void Call(int count) {
       called_ = true;
       pool_.Post(&job_, count);
@@ -51,14 +53,16 @@ class WorkerPool {
     bool called_ = false;
   };
 
-  // Started on first use; lives as long as the process.
+  // Returns the pool of the process, which the first call starts. The pool
+  // lives as long as the process. If the system allows fewer threads, it has
+  // fewer workers.
   static WorkerPool& Get();
 
-  // The most threads that work on one job, including the caller.
+  // The largest number of threads that run one job, including the caller.
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls `job` on the calling thread, and on every worker that is idle in the
-  // meantime. Returns when all these calls have returned.
+  // Calls `job` on the calling thread, and on each worker that is idle
+  // meanwhile. Blocks until all these calls have returned.
   void Run(const std::function<void()>& job);
 
  private:
@@ -68,9 +72,9 @@ class WorkerPool {
   void Withdraw(Job* job);
 
   Mutex mutex_;
-  ConditionVariable added_;                       // a job
+  ConditionVariable added_;                       // a job was added
   ConditionVariable left_;                        // a worker has left a job
-  std::list<Job*> jobs_ ABSL_GUARDED_BY(mutex_);  // that still take workers
+  std::list<Job*> jobs_ ABSL_GUARDED_BY(mutex_);  // jobs that workers may join
   std::vector<std::thread> workers_;
 };
 

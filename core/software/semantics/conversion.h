@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Defines the results of the instruction cvt for all pairs of types.
+// Computes the results of the instruction cvt for all pairs of types.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_CONVERSION_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_CONVERSION_H_
 
@@ -10,7 +10,8 @@
 
 namespace holdfast::software {
 
-// The kind of a conversion.
+// The description of a conversion. The members without comments are the
+// modifiers of cvt.
 struct Conversion {
   enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp, kAway };
 
@@ -25,13 +26,14 @@ struct Conversion {
   bool pack = false;    // cvt.pack
 };
 
-// Packs the conversion into one word, for calls from generated code.
+// Pack the conversion into one word, for calls from generated code, and back.
 uint32_t PackConversion(const Conversion& conversion);
 Conversion UnpackConversion(uint32_t option);
 
-// Returns the bits of the converted `a`. If the result is packed, it has the
-// converted `a` in the high half and `b` in the low half; if the source type is
-// packed, too, `a` has both numbers. For cvt.pack, `c` is the third operand.
+// Returns the bits of the converted `a`. If the result type is packed, the
+// result has the converted `a` in the high half and the converted `b` in the
+// low half. If the source type is also packed, `a` has both numbers. For
+// cvt.pack, `c` is the third operand.
 uint64_t Convert(const Conversion& conversion, uint64_t a, uint64_t b,
                  uint64_t c);
 

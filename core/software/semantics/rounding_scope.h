@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets the processor's rounding for the lifetime of an object.
+// Sets the CPU's rounding mode for the lifetime of an object.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
 
@@ -10,10 +10,11 @@
 
 namespace holdfast::software {
 
-// The thread's arithmetic rounds in the given way while this object lives: 0 to
-// the nearest, 1 toward zero, 2 down, 3 up. Values that depend on it must be
-// volatile, since compilers move arithmetic across; the code must be compiled
-// with -frounding-math.
+// While this object lives, SSE and AVX arithmetic of the calling thread rounds
+// as `rounding` says: 0 to the nearest, 1 toward zero, 2 down, 3 up. Values
+// that depend on the rounding must be volatile, because compilers otherwise
+// move arithmetic out of the scope. The code must be compiled with
+// -frounding-math.
 class RoundingScope {
  public:
   explicit RoundingScope(uint32_t rounding) : before_(_mm_getcsr()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The video instructions of one number: vadd, vmad, vset and the like.
+// Computes video instructions on one number: vadd, vmad, vset and others.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_VIDEO_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_VIDEO_H_
 
@@ -10,11 +10,11 @@
 
 namespace holdfast::software {
 
-// A video instruction of one number, without the values of its operands.
+// A video instruction on one number, without the values of its operands.
 struct ScalarVideo {
   // The second operation, which combines the result with c.
   enum class Second : uint8_t { kNothing, kAdd, kMin, kMax };
-  // The part of a register that stands for an operand.
+  // The part of a register that is the operand or the result.
   enum class Part : uint8_t {
     kWhole,
     kByte0,
@@ -29,19 +29,19 @@ struct ScalarVideo {
   Second second = Second::kNothing;
   Part a = Part::kWhole;
   Part b = Part::kWhole;
-  Part d = Part::kWhole;  // the rest of d is copied from c
+  Part d = Part::kWhole;  // the other parts of d are copied from c
   bool signed_a = false;
   bool signed_b = false;
   bool signed_result = false;
   bool saturate = false;
-  bool wrap = false;            // shift counts wrap; else they are clamped
-  bool negate_product = false;  // of vmad
-  bool negate_c = false;        // of vmad
-  bool plus_one = false;        // of vmad
-  uint8_t scale = 0;            // of vmad: the right shift of its result
+  bool wrap = false;            // true: shift counts wrap; false: clamped
+  bool negate_product = false;  // for vmad
+  bool negate_c = false;        // for vmad
+  bool plus_one = false;        // for vmad: adds 1
+  uint8_t scale = 0;            // for vmad: the right shift of the result
 };
 
-// Packs the instruction into one word, for calls from generated code.
+// Pack the instruction into one word, for calls from generated code, and back.
 uint32_t PackScalarVideo(const ScalarVideo& video);
 ScalarVideo UnpackScalarVideo(uint32_t option);
 

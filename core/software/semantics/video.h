@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The video instructions of packed numbers: vadd2, vabsdiff4 and the like.
+// Computes video instructions on packed numbers: vadd2, vabsdiff4 and others.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_VIDEO_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_VIDEO_H_
 
@@ -10,21 +10,22 @@
 
 namespace holdfast::software {
 
-// The operation of a video instruction on each part of its operands.
+// A video instruction on packed numbers, without the values of its operands.
+// The operation applies to each part of the operands.
 struct Video {
   VideoOperation operation = VideoOperation::kAdd;
-  bool bytes = false;  // four bytes; else two halves
+  bool bytes = false;  // true: four bytes; false: two halves
   bool signed_result = false;
   bool signed_a = false;
   bool signed_b = false;
   bool saturate = false;
-  bool accumulate = false;  // returns the sum of the parts and c, not the parts
-  // A bit for each part that is computed, the lowest part first. The other
-  // parts are copied from c, or with `accumulate` are left out of the sum.
+  bool accumulate = false;  // the result is the sum of all parts and c
+  // Bit i is set if part i, counted from the lowest, is computed. The other
+  // parts are copied from c. With `accumulate`, they are left out of the sum.
   uint8_t mask = 15;
 };
 
-// Packs the instruction into one word, for calls from generated code.
+// Pack the instruction into one word, for calls from generated code, and back.
 uint32_t PackVideo(const Video& video);
 Video UnpackVideo(uint32_t option);
 

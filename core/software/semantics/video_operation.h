@@ -11,13 +11,13 @@ namespace holdfast::software {
 enum class VideoOperation : uint8_t {
   kAdd,
   kSub,
-  kAverage,  // of packed numbers alone
+  kAverage,  // only for packed numbers
   kAbsoluteDifference,
   kMin,
   kMax,
-  kShiftLeft,    // of one number alone
-  kShiftRight,   // of one number alone
-  kMultiplyAdd,  // of one number alone
+  kShiftLeft,    // only for one number
+  kShiftRight,   // only for one number
+  kMultiplyAdd,  // only for one number
   kEq,
   kNe,
   kLt,
@@ -27,7 +27,8 @@ enum class VideoOperation : uint8_t {
 };
 
 // Returns the result of an operation that both kinds of video instructions
-// have, and 0 for any other. `Number` is wide enough for the exact result.
+// have; 0 for other operations. REQUIRES: `Number` is wide enough for the exact
+// result.
 template <typename Number>
 Number ApplyVideoOperation(VideoOperation operation, Number a, Number b) {
   switch (operation) {

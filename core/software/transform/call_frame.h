@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The layout of the frame of a function that is called, not inlined
-// (outlined_calls.h): the caller, parameters, results, local variables,
+// (outlined_calls.h). A frame has the number of the point to which the
+// function returns, the parameters, the results, the local variables, and the
 // registers that calls must preserve.
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_CALL_FRAME_H_
@@ -15,14 +16,15 @@
 
 namespace holdfast::software::transform {
 
-// Assigns consecutive byte offsets in a frame. Offset 0 holds the caller.
-//
-// Caller and callee each compute the layout, from the same declarations.
+// Assigns consecutive byte offsets in a frame. The number of the return point
+// is at offset 0, in 8 bytes. Lowering computes the layout separately for the
+// caller and for the callee, from the same declarations.
 class FrameLayout {
  public:
-  // Returns the next offset with this alignment; an alignment of 0 is one of 1.
+  // Assigns `bytes` bytes with this alignment, and returns their offset. An
+  // alignment of 0 means 1.
   uint64_t Place(uint64_t bytes, uint64_t alignment);
-  // Bytes so far, rounded up to 16.
+  // Returns the number of assigned bytes, rounded up to a multiple of 16.
   uint64_t size() const;
 
  private:
@@ -34,7 +36,7 @@ class FrameLayout {
 struct Passed {
   uint64_t bytes;
   uint64_t alignment;
-  uint64_t offset = 0;  // in the frame of the callee
+  uint64_t offset = 0;  // the offset in the frame of the callee
 };
 
 // The beginning of a frame, which caller and callee share: parameters and
@@ -45,20 +47,21 @@ struct CallInterface {
   FrameLayout layout;
 };
 
-// Returns the interface by the declaration of `function`.
+// Returns the interface that the declaration of `function` determines.
 CallInterface InterfaceOf(const ptx::Function& function);
-// Returns the interface of a call through a register. It also determines which
-// functions the call can reach.
+// Returns the interface that the operands of a call through a register
+// determine. The called function must have the same interface.
 CallInterface InterfaceOf(const ptx::Function& caller,
                           const ptx::Instruction& call);
 
-// Returns true for a call of a function that the module defines, or of a
-// function in a register; false for functions of the runtime.
+// Returns true if the instruction calls a function that the module defines, or
+// a function in a register. Returns false for calls of functions of the
+// runtime, and for other instructions.
 bool IsOutlinedCall(const ptx::Instruction& instruction,
                     const ptx::Module& module);
 
-// Returns, by instruction, the registers that an outlined call there must
-// preserve, in ascending order.
+// Returns, for the index of each outlined call in the body, the registers that
+// the call must preserve, in ascending order.
 std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
     const ptx::Module& module, const ptx::Function& function);
 

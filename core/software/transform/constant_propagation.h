@@ -6,9 +6,10 @@
 
 namespace holdfast::software::transform {
 
-// Replaces each read of a register that is written only by one mov of a number.
-// Compilers put even 0 and -1 into such registers. Later analyses then know
-// more, and diverged code need not preserve these registers.
+// Replaces each read of a register by a number if the only write of the
+// register is a mov of the number. Compilers put even 0 and -1 into such
+// registers. Later analyses can then prove more, and diverged code need not
+// preserve these registers.
 void PropagateConstants(ptx::Function* function);
 
 }  // namespace holdfast::software::transform

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes device functions part of the kernels that call them: copies them in
-// place of each call or, if that is impossible, once for all calls
-// (outlined_calls.h).
+// Makes device functions part of the kernels that call them. A function is
+// copied in place of each call. If that is impossible or would make too much
+// code, it is copied once for all calls (outlined_calls.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_INLINE_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_INLINE_H_
 
@@ -15,21 +15,24 @@
 
 namespace holdfast::software::transform {
 
-// Returns true for functions of the runtime, whose calls stay calls.
+// Returns true if `name` is a function of the runtime. Calls of such functions
+// stay calls.
 bool IsRuntimeFunction(absl::string_view name);
 
+// The result of InlineCalls.
 struct InlinedKernel {
-  std::optional<ptx::Function> function;
+  std::optional<ptx::Function> function;  // nullopt: `error` has the reason
   std::string error;  // "line:column: reason"; empty: no error
-  // The module is valid, but this kernel cannot run here. `function` then has
-  // no body.
+  // The module is valid, but this kernel cannot run on this device. `function`
+  // then has no body.
   bool unsupported = false;
-  bool has_stack = false;  // for calls; if false, `stack_bytes` has no effect
+  // The kernel has a stack for calls. If false, `stack_bytes` has no effect.
+  bool has_stack = false;
 };
 
-// Returns `kernel` with the bodies of all called functions in place of the
-// calls. Its .param variables are in registers if possible, else in local
-// memory. `stack_bytes` is the stack of each thread.
+// Returns `kernel` with the bodies of all functions that it calls. The .param
+// variables of calls become registers if possible, otherwise local variables.
+// `stack_bytes` is the size of each thread's stack.
 InlinedKernel InlineCalls(const ptx::Module& module,
                           const ptx::Function& kernel, uint64_t stack_bytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts a function of the syntax tree, without calls, to the form for code
-// generation.
+// Converts a parsed function, in which only calls of the runtime are left, to
+// the form for code generation.
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
 
@@ -12,11 +12,12 @@
 
 namespace holdfast::software::lower {
 
-// Splits `function` into basic blocks, finds its loops, and lays out its
-// variables and those .shared variables of the module that `function` names.
-// `addresses` has the addresses of the module's .global and .const variables,
-// by index into Module::variables; it may be empty if no code is generated.
-// REQUIRES: `module` and `function` outlive the kernel.
+// Returns the kernel of `function`. Splits `function` into basic blocks, and
+// finds its loops. Assigns places to its variables, and to the .shared
+// variables of the module that `function` names. `addresses` has the addresses
+// of the module's .global and .const variables, by index into
+// Module::variables. It may be empty if no code is generated. REQUIRES:
+// `module` and `function` outlive the kernel.
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                    const std::vector<uint64_t>& addresses);
 

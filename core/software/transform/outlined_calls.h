@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that are not inlined. The functions appear once in the body of the
-// kernel. A call saves the live registers on a stack in the thread's local
-// memory, stores the return point, and branches. So threads of one warp may be
-// in different functions and at different depths, as with any other branch.
+// Lowers calls that are not inlined. The called functions appear once in the
+// body of the kernel. A call saves the live registers on a stack in the
+// thread's local memory, stores the return point, and branches. So threads of
+// one warp may be in different functions and at different depths, as after any
+// other branch.
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_OUTLINED_CALLS_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_OUTLINED_CALLS_H_
 
@@ -16,22 +17,23 @@
 
 namespace holdfast::software::transform {
 
-// Returns the stack size of each thread for a CU_LIMIT_STACK_SIZE: twice the
-// limit, because frames here use 8 bytes for each register, and at least 64
-// KiB. The size is not a power of two, so that the stacks of threads do not
-// compete for the same sets of a cache.
+// Returns the size in bytes of each thread's stack for the value `limit` of
+// CU_LIMIT_STACK_SIZE. The size is twice the limit, because frames here use 8
+// bytes for each register, and at least 64 KiB. It is not a power of two, so
+// that the stacks of threads do not compete for the same sets of a cache.
 constexpr uint64_t StackBytes(uint64_t limit) {
   constexpr uint64_t kStep = uint64_t{64} << 10;
   const uint64_t steps = (2 * limit + kStep - 1) / kStep;
   return (steps == 0 ? 1 : steps) * kStep + 192;
 }
 
-// Returns one function with the bodies of `kernel` and `outlined`, in which
-// only calls of the runtime are left. `repeated` marks the functions that are
-// neither recursive nor called through registers: each thread has room for a
-// frame of each of these functions besides `stack_bytes`. Sets *error if the
-// stack has no room for a frame. REQUIRES: `kernel` and the functions (by their
-// index in the module) call only these functions and the runtime.
+// Returns one function with the bodies of `kernel` and of the functions
+// `outlined`, by their index in the module. Only calls of the runtime are left
+// in it. `repeated` is true, by the same index, for functions that are neither
+// recursive nor called through registers. Each thread has room for a frame of
+// each of these functions in addition to `stack_bytes`. Sets *error if the
+// stack has no room for a frame. REQUIRES: `kernel` and `outlined` call only
+// functions of `outlined` and of the runtime.
 ptx::Function JoinOutlinedFunctions(
     const ptx::Module& module, const ptx::Function& kernel,
     const std::map<uint32_t, ptx::Function>& outlined,

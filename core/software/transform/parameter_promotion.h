@@ -6,10 +6,10 @@
 
 namespace holdfast::software::transform {
 
-// Replaces the .param variables of calls that were inlined: variables that hold
-// an argument or a result of a call, and are not parameters of the kernel. A
-// variable becomes registers if all loads and stores of it use the same pieces,
-// which do not overlap; else it moves to local memory.
+// Replaces the .param variables of calls that were inlined. Such a variable has
+// an argument or a result of a call, and is no parameter of the kernel. A
+// variable becomes registers if all its loads and stores use the same pieces of
+// it, which do not overlap. Otherwise it becomes a local variable.
 void PromoteParameters(ptx::Function* function);
 
 }  // namespace holdfast::software::transform

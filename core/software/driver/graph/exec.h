@@ -23,10 +23,12 @@
 
 namespace holdfast::software {
 
-// Why a graph could not be instantiated.
+// The reason why a graph could not be instantiated.
 struct InstantiationError {
   CUresult result = CUDA_SUCCESS;
-  CUgraphNode node = nullptr;  // of the application's graph
+  // The node of the application's graph that is to blame; null: none.
+  CUgraphNode node = nullptr;
+  // True if a condition of the graph has no conditional node.
   bool unused_condition = false;
 };
 
@@ -50,26 +52,30 @@ class GraphExec {
   CUresult Launch(Stream& stream);
 
   // The calls below name a node by its handle in the application's graph, and
-  // return CUDA_ERROR_INVALID_VALUE if the graph did not have the node.
+  // return CUDA_ERROR_INVALID_VALUE if the definition has no copy of the node.
+  // On an error nothing has changed.
 
-  // Replaces the work of a node. CUDA_ERROR_INVALID_VALUE: also for a
-  // change that CUDA does not allow.
+  // Replaces the work of a node. Also returns CUDA_ERROR_INVALID_VALUE for a
+  // change that CUDA does not allow. Fails as MakeStep for work that cannot be
+  // launched.
   CUresult SetWork(CUgraphNode node, NodeWork work);
-  // CUDA_ERROR_INVALID_VALUE: also for a node that is not a kernel, copy or
-  // fill.
+  // Set or get whether later launches run the node. Also return
+  // CUDA_ERROR_INVALID_VALUE for a node that is not a kernel, copy or fill.
   CUresult SetEnabled(CUgraphNode node, bool enabled);
   CUresult GetEnabled(CUgraphNode node, bool* enabled);
-  // Replaces the graph of a child node by one of the same topology.
+  // Updates the nodes of a child node's graph from `graph`.
+  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: `graph` has another topology, or CUDA
+  // does not allow a change.
   CUresult SetChild(CUgraphNode node, const Graph& graph);
 
-  // cuGraphExecUpdate. All nodes are updated, or none. The application's
-  // objects of `graph` replace those of the definition.
+  // Implements cuGraphExecUpdate: updates all nodes, or none. The user objects
+  // of `graph` replace the user objects of the definition.
+  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: *info has the reason.
   CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
 
  private:
   using NodePair = cuda::NodePair<GraphNode>;
-  // The application's objects that graphs keep: the definition and its inner
-  // graphs.
+  // The user objects that the definition and its inner graphs retain, by graph.
   using Objects = std::map<const Graph*, cuda::UserReferences>;
 
   GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
@@ -79,25 +85,27 @@ class GraphExec {
   GraphNode* FindLocked(CUgraphNode origin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Replaces the program by a copy if a launch uses it, so that the program can
-  // be changed.
+  // be changed. Fails as Program::Build.
   CUresult MakeWritableLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Builds a new program from the definition. On an error the old program
-  // stays, with all that belongs to it.
+  // Builds a new program from the definition. On an error the old program, its
+  // index, its conditions and its allocations stay.
   CUresult RebuildLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // REQUIRES: MakeWritableLocked, if the entry is to be changed.
+  // Returns the program's entry of a node of the definition. REQUIRES:
+  // MakeWritableLocked was called if the caller changes the entry.
   Program::Entry& EntryLocked(const GraphNode* node)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Appends the conditions and allocations of a graph and of its inner graphs.
   void CollectLocked(const Graph& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the objects of a graph and of its inner graphs to *objects.
   static void TakeObjects(Graph& graph, Objects* objects);
-  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE has the reason in *info.
+  // Updates the nodes of `from`, which is the definition or an inner graph,
+  // from the nodes of `to`. Fails as Update.
   CUresult UpdateLocked(const Graph& from, const Graph& to,
                         CUgraphExecUpdateResultInfo* info)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Update the first node of each pair from the second. ReplaceLocked changes
-  // the program in place, with these steps. RebuildWithLocked makes a new
-  // program. On an error nothing has changed.
+  // Update the first node of each pair from the second node. ReplaceLocked
+  // changes the program in place; steps[i] becomes the step of pair i.
+  // RebuildWithLocked makes a new program. On an error nothing has changed.
   CUresult ReplaceLocked(const std::vector<NodePair>& pairs,
                          std::vector<std::shared_ptr<const Step>> steps)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -110,7 +118,7 @@ class GraphExec {
   const std::shared_ptr<Graph> definition_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Program> program_ ABSL_GUARDED_BY(mutex_);
   Program::Index index_ ABSL_GUARDED_BY(mutex_);  // of the definition's nodes
-  // The definition's nodes by their origin; made when first needed.
+  // The definition's nodes by their origin. FindLocked fills the map.
   std::unordered_map<CUgraphNode, GraphNode*> by_origin_
       ABSL_GUARDED_BY(mutex_);
   Ticket last_launch_ ABSL_GUARDED_BY(mutex_);
@@ -118,8 +126,8 @@ class GraphExec {
   GraphAllocations allocations_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<GraphCondition>> conditions_
       ABSL_GUARDED_BY(mutex_);
-  // Launches share them. An object ends under the lock of definitions, or with
-  // a launch.
+  // Launches share the user objects. A user object is destroyed while a caller
+  // holds the lock of definitions, or at the end of a launch.
   std::shared_ptr<const Objects> objects_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -33,7 +33,7 @@ struct KernelWork {
 };
 
 struct CopyWork {
-  CUDA_MEMCPY3D parameters;  // as they were given
+  CUDA_MEMCPY3D parameters;  // the application's
   Copy copy;
   CUcontext context = nullptr;
 };
@@ -50,11 +50,12 @@ struct HostWork {
 
 using InnerGraphs = std::vector<std::shared_ptr<Graph>>;
 
-// A graph within a graph. The node owns it.
+// Runs a child graph. The node owns the child graph.
 struct ChildWork {
-  InnerGraphs graphs;  // one
-  // True: the graph itself becomes the child graph; the application owns it
-  // until the node is added. False: the child graph is a copy.
+  InnerGraphs graphs;  // one graph
+  // True: the application's graph itself becomes the child graph. The
+  // application owns the graph until the node is added. False: the child graph
+  // is a copy.
   bool is_moved = false;
 };
 
@@ -70,15 +71,15 @@ struct EventRecordWork {
   std::shared_ptr<Event> event;
 };
 
-// cuStreamBatchMemOp as a node.
+// Waits for values in memory and writes values, as cuStreamBatchMemOp does.
 struct ValueWork {
   CUcontext context = nullptr;
-  std::vector<CUstreamBatchMemOpParams> parameters;  // as they were given
+  std::vector<CUstreamBatchMemOpParams> parameters;  // the application's
   std::vector<MemoryOperation> operations;
 };
 
-// Allocates memory, whose address is fixed when the node is made; see
-// allocation.h.
+// Allocates memory (allocation.h). The address of the memory is fixed when the
+// node is made.
 struct AllocationWork {
   CUDA_MEM_ALLOC_NODE_PARAMS parameters;  // without the access descriptors
   std::vector<CUmemAccessDesc> access;
@@ -101,19 +102,20 @@ struct ConditionalWork {
   std::shared_ptr<std::vector<CUgraph>> handles;
 };
 
-// In the order of kNodeTypes (node.cc).
+// The work of a node. The alternatives have the order of kNodeTypes (node.cc).
 using NodeWork =
     std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
                  EventWaitWork, EventRecordWork, ValueWork, AllocationWork,
                  FreeWork, ConditionalWork>;
 
 CUgraphNodeType TypeOf(const NodeWork& work);
-// The graphs that a node owns; none for most nodes.
+// Returns the graphs that a node owns: those of a child or a conditional node;
+// an empty list for other nodes.
 const InnerGraphs& GraphsOf(const NodeWork& work);
 
-// A dependency, as one of its two nodes sees it.
+// A dependency, as each of its two nodes stores it.
 struct GraphEdge {
-  GraphNode* node = nullptr;  // at the other end
+  GraphNode* node = nullptr;  // the node at the other end
   CUgraphEdgeData data{};
 };
 
@@ -121,14 +123,15 @@ struct GraphEdge {
 struct GraphNode {
   Graph* graph = nullptr;
   CUgraphNode handle = nullptr;
-  // The handle of the node that this one was cloned from; null otherwise.
+  // The handle of the node from which this node was cloned; null if it was not.
   CUgraphNode origin = nullptr;
   NodeWork work;
   // The edges to and from this node, each list in the order of addition.
   std::vector<GraphEdge> dependencies;
   std::vector<GraphEdge> dependents;
   std::list<std::shared_ptr<GraphNode>>::iterator position;  // in the graph
-  // Lent to the application by cuGraphKernelNodeGetParams.
+  // The addresses of the kernel's parameters, which cuGraphKernelNodeGetParams
+  // lends to the application.
   std::vector<void*> values;
   // May be false only in an instantiated graph's copy of the definition.
   bool enabled = true;

@@ -8,8 +8,9 @@
 namespace holdfast::software {
 
 // Runs a program on the calling thread and, where that is worth a change of
-// threads, on idle workers. Returns when all steps are done; after a fault of
-// the process no further step starts. REQUIRES: no other run of the program.
+// threads, on idle workers. Blocks until all steps are done. After a fault of
+// the process no further step starts, and Run returns when the started steps
+// have ended. REQUIRES: no other thread runs the program.
 void Run(Program& program, LaunchEvents& events);
 
 }  // namespace holdfast::software

@@ -16,20 +16,22 @@
 
 namespace holdfast::software {
 
-// The events of one launch of a graph. The launch fixes the place of the
-// graph's waits and records in the order of calls.
+// The events of one launch of a graph. The call that launches fixes the points
+// for which the graph waits, and the recordings that the graph makes.
 struct LaunchEvents {
-  // One per event node. A wait uses `point`, a record uses `recording`.
+  // The state of one event node. A wait node uses `point`, a record node uses
+  // `recording`.
   struct Slot {
     Event::Point point;
     Event::Recording recording;
-    bool records = false;
-    bool reached = false;
+    bool records = false;  // true: a record node
+    bool reached = false;  // the recording is reached
   };
   std::vector<Slot> slots;
 };
 
-// Immutable and thread-safe; programs share steps.
+// The work of one node in a program. Programs share steps. Immutable and
+// thread-safe.
 class Step {
  public:
   // The threads that may run a step.
@@ -45,16 +47,19 @@ class Step {
 
   Place place() const { return place_; }
 
-  // Returns false if Run() would have to wait; the caller then asks again.
+  // Returns false if Run() would block now. The caller then calls Ready() again
+  // later. Does not block.
   virtual bool Ready(const LaunchEvents& events, size_t slot) const {
     return true;
   }
-  // Runs the step. Reports a fault for the whole process. `slot` has a meaning
-  // for event nodes only.
+  // Runs the step, and blocks until it is done. Reports a fault for the whole
+  // process (fault.h). `slot` is the entry's slot in `events`; only event nodes
+  // use it.
   virtual void Run(LaunchEvents& events, size_t slot) const = 0;
 
-  // The event of an event node; null for others.
+  // The event of an event node; null for other nodes.
   virtual Event* event() const { return nullptr; }
+  // True if the step records its event; false if it waits for the event.
   virtual bool records() const { return false; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the changes of an instantiated graph.
+// Checks changes of nodes of an instantiated graph.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_UPDATE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_UPDATE_H_
 
@@ -10,9 +10,9 @@
 
 namespace holdfast::software {
 
-// Returns CU_GRAPH_EXEC_UPDATE_SUCCESS if the work of a node may change
-// from `before` to `after`; otherwise the reason why not. REQUIRES: both are of
-// the same type.
+// Returns CU_GRAPH_EXEC_UPDATE_SUCCESS if the work of a node may change from
+// `before` to `after`; otherwise the reason why not. REQUIRES: `before` and
+// `after` have the same type.
 CUgraphExecUpdateResult CheckChange(const MemoryMap& memory,
                                     const NodeWork& before,
                                     const NodeWork& after);

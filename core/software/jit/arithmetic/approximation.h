@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions for which the PTX manual gives an error bound. They are computed in
-// double precision and rounded once, so the error is far within every bound.
+// Emits functions for which the PTX manual gives an error bound. The code
+// computes them in double precision and rounds once, so that the error is far
+// within every bound.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_APPROXIMATION_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_APPROXIMATION_H_
 

@@ -9,19 +9,19 @@
 
 namespace holdfast::software::jit {
 
-// Emits the comparison of a with b. Returns an i1, or a vector of them. Null:
-// values of the type cannot be compared like that.
+// Returns the result of the comparison of `a` with `b`: an i1, or a vector of
+// i1. Returns null if values of the type do not have this comparison.
 llvm::Value* Compare(Builder& ir, const ptx::Instruction& instruction,
                      ptx::Type type, llvm::Value* a, llvm::Value* b);
 
-// Combines the result of a comparison with the predicate `with`, by the
-// instruction's .and, .or or .xor.
+// Returns the result `holds` of a comparison, combined with the predicate
+// `with` by the instruction's .and, .or or .xor.
 llvm::Value* Combine(Builder& ir, const ptx::Instruction& instruction,
                      llvm::Value* holds, llvm::Value* with);
 
-// Emits set. The result is 1.0 (float types) or all ones (integer types) where
-// the comparison holds, else 0; packed types have a result for each half. Null
-// as Compare.
+// Returns the result of set. The result is 1.0 (float types) or all ones
+// (integer types) where the comparison is true, and otherwise 0. Packed types
+// have a result for each half. Returns null where Compare does.
 llvm::Value* ComputeSet(Builder& ir, const ptx::Instruction& instruction,
                         Values in);
 

@@ -10,16 +10,16 @@
 
 namespace holdfast::software::jit {
 
-// Returns the type as which operand `at`, a source, is read. Operand 0 is the
-// destination.
+// Returns the type of the source operand `at`. Operand 0 is the destination.
 ptx::Type SourceType(const ptx::Instruction& instruction, size_t at);
 
+// Returns the type of the result.
 ptx::Type ResultType(const ptx::Instruction& instruction);
 
-// Returns the result. `in` are the source values, each of its SourceType: all
-// scalars, or all vectors of one chunk. Returns null if there is no such
-// operation; also for cvta, mapa and getctarank, which need addresses of the
-// warp.
+// Returns the result of the instruction. `in` are the source values, each with
+// its SourceType. Either all are scalars, or all are vectors of one chunk.
+// Returns null if there is no such operation. Also returns null for cvta, mapa
+// and getctarank, which need addresses of the warp (address_conversion.h).
 llvm::Value* Compute(Builder& ir, const ptx::Instruction& instruction,
                      Values in);
 

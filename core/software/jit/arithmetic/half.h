@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits arithmetic of f16 and bf16, alone and in pairs. Registers hold their
-// bits. Operations compute in float such that only the final rounding to a half
-// affects the result.
+// Emits arithmetic of f16 and bf16, alone and in pairs. A half is one f16 or
+// bf16. Registers hold the bits of halves as integers. The code computes in f32
+// such that only the final rounding to a half affects the result.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_HALF_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_HALF_H_
 
@@ -11,19 +11,21 @@
 
 namespace holdfast::software::jit {
 
-// Convert the bits of an f16 or bf16 to a float, exactly, and a float to such
-// bits, rounded to nearest even.
+// FloatOfHalf converts the bits of an f16 or bf16 to an f32, which is exact.
+// HalfOfFloat converts an f32 to these bits, and rounds to nearest even.
 llvm::Value* FloatOfHalf(Builder& ir, ptx::Type type, llvm::Value* bits);
 llvm::Value* HalfOfFloat(Builder& ir, ptx::Type type, llvm::Value* value);
 
-// Flushes an f16: a subnormal number becomes a zero of its sign (.ftz).
+// Returns the bits of an f16 after .ftz: a subnormal number becomes a zero of
+// its sign.
 llvm::Value* FlushHalf(Builder& ir, llvm::Value* bits);
 
-// Returns one half of a packed register; `shift` is 0 or 16.
+// Returns the bits of one half of a packed register: the low half if `shift` is
+// 0, the high half if it is 16.
 llvm::Value* HalfAt(Builder& ir, llvm::Value* pair, int shift);
 
-// Returns the bits of the result or, for packed types, of both results. Null:
-// there is no such operation.
+// Returns the bits of the result or, for packed types, of both results. Returns
+// null if there is no such operation.
 llvm::Value* ComputeHalves(Builder& ir, const ptx::Instruction& instruction,
                            Values in);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums and products of f32 with other roundings than the CPU's mode. Each
-// function returns a * b + c; a + c if `b` is null; a * b if `c` is null.
+// Emits sums and products of f32 with other roundings than the CPU's mode. Each
+// function returns the rounded a * b + c; a + c if `b` is null; a * b if `c` is
+// null.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUNDING_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUNDING_H_
 

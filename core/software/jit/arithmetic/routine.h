@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations that take many instructions, such as ex2, are emitted as separate
-// functions, which are called for each chunk. Inlined code for four chunks
-// would take LLVM four times as long.
+// Emits operations that take many instructions, such as ex2, as functions of
+// their own, which are called for each chunk. LLVM would need four times as
+// long for inlined code of four chunks.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUTINE_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUTINE_H_
 
@@ -11,11 +11,13 @@
 
 namespace holdfast::software::jit {
 
-// Returns true if the instruction is such an operation.
+// Returns true if the instruction is emitted as a function of its own.
 bool IsRoutine(const ptx::Instruction& instruction);
 
-// Emits a call of the instruction's function, which is generated on first use.
-// `in` as for Compute. Returns null if there is no such operation.
+// Emits a call of the instruction's function, and returns the result. The first
+// call for an operation generates the function. `in` are vectors of one chunk,
+// with the types that Compute expects. Returns null if there is no such
+// operation.
 llvm::Value* CallRoutine(Builder& ir, const ptx::Instruction& instruction,
                          Values in);
 

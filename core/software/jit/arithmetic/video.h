@@ -10,8 +10,8 @@
 
 namespace holdfast::software::jit {
 
-// Returns the result; null if the instruction is not a video instruction. `in`
-// is the same as for Compute (compute.h).
+// Returns the result of the instruction; null if it is not a video instruction.
+// `in` is as for Compute (compute.h).
 llvm::Value* ComputeVideoInstruction(Builder& ir,
                                      const ptx::Instruction& instruction,
                                      Values in);
