@@ -8,9 +8,10 @@
 
 namespace holdfast::server {
 
-// Reads the command line and the configuration file that it may name. If the
-// process must exit, because it has printed the help or an error in a flag,
-// returns nullopt and sets `exit_code`.
+// Reads the command line and the configuration file that it may name. Prints
+// the help or the version if the command line asks for it, or an error if an
+// option is wrong; then returns nullopt, and sets `exit_code` to the code that
+// the process must exit with.
 std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
 
 }  // namespace holdfast::server
