@@ -9,12 +9,14 @@
 
 namespace holdfast::server {
 
-// --check-config: checks the options, and the files and folders that they name,
-// without devices, without binding an address and without changing a file. Does
-// not check resource limits, nor the suspend directory if the user is root.
-// Before an upgrade, the daemon runs the new binary with --check-config. If the
-// policy is valid, its number of tenants is logged. Permissions are checked for
-// the user of this process, which may have more permissions than the daemon's.
+// Checks the options, and the files and directories that they name, for
+// --check-config. Uses no device, binds no address and changes no file. Returns
+// the first error. Before an upgrade, the daemon runs the new binary with
+// --check-config. Logs the policy's number of tenants.
+//
+// Does not check resource limits, nor the suspend directory if the user is
+// root. Permissions are checked for the user of this process, who may have more
+// permissions than the daemon's user.
 absl::Status CheckConfig(const Config& config);
 
 // Checks the directory for the memory of suspended sessions; an empty path is
