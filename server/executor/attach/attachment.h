@@ -62,7 +62,7 @@ class Attachment {
   // nothing for an earlier call.
   void Cancel(uint64_t call);
   // Ends a call: the call reads no command and sends no result any more. Must
-  // be called once for each call.
+  // be called for each call, and may be called again.
   void End(uint64_t call);
 
   // Blocks until the previous call has stopped reading. Returns false if this
