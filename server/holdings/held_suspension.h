@@ -19,8 +19,9 @@
 namespace holdfast {
 
 // The bytes of a suspended session's device memory, in host memory or a file.
-// Prepare makes room, an executor writes the bytes there, and Suspend releases
-// the device memory. Drop releases the room. Not thread-safe.
+// To suspend a session, Prepare makes room, an executor writes the bytes there,
+// and Suspend releases the device memory. Drop releases the room. Not
+// thread-safe.
 class HeldSuspension {
  public:
   // The room to which an executor saves memory.
@@ -30,44 +31,47 @@ class HeldSuspension {
     uint64_t bytes = 0;
   };
 
-  // All must outlive this object.
+  // REQUIRES: all arguments outlive this object.
   HeldSuspension(const SessionDescriptors& kept, SessionMemory& memory,
                  const MemoryLedger& ledger)
       : kept_(kept), memory_(memory), ledger_(ledger) {}
 
   // Makes room for the bytes of the session's device memory, in a file at
   // `path` or, if that is empty, in host memory. Nothing changes for the
-  // session yet. Bytes in host memory count for the session's tenant. Otherwise
-  // a tenant could fill the host memory of all sessions: its quota of device
-  // memory does not count them. RESOURCE_EXHAUSTED: the tenant has too many of
-  // them, or they exceed its share of host memory (HostShares).
-  // FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails as
+  // session yet. Bytes in host memory are charged to the session's tenant.
+  // Otherwise a tenant could fill the host memory of all sessions, because its
+  // quota of device memory does not count these bytes. RESOURCE_EXHAUSTED: the
+  // tenant's suspended bytes exceed its quota or its share of host memory
+  // (HostShares). Fails also as SessionMemory::CheckAlone and
   // SuspendedMemory::Create.
   absl::StatusOr<Room> Prepare(const std::string& path);
   // Releases the device memory. REQUIRES: Prepare has succeeded, and the bytes
   // are saved.
   void Suspend();
   // Takes over the bytes of a session that an earlier daemon has left
-  // suspended. Fails as SuspendedMemory::Adopt.
+  // suspended. Fails as SuspendedMemory::Adopt. RESOURCE_EXHAUSTED: the bytes
+  // exceed the tenant's share of host memory.
   absl::Status Adopt(KeptSession& kept);
 
-  // True from Suspend or Adopt until Drop.
+  // Returns true from Suspend or Adopt until Drop.
   bool suspended() const { return suspended_; }
-  // The descriptor of the room; -1: nothing is prepared.
+  // The descriptor of the room, borrowed; -1: there is no room.
   int descriptor() const {
     return saved_ == nullptr ? -1 : saved_->descriptor();
   }
-  // 0: the session is not suspended.
+  // The number of saved bytes; 0: the session is not suspended.
   uint64_t bytes() const { return suspended_ ? saved_->bytes() : 0; }
 
-  // Drops the bytes, because a successor has them on the device, because the
-  // session is not suspended after all, or because it has ended.
+  // Releases the room and its bytes. Called when a successor has the bytes on
+  // the device, when the suspension was given up, or when the session has
+  // ended.
   void Drop();
 
  private:
-  // Charges the bytes to the tenant's share of host memory, if they lie there.
+  // Charges the bytes to the tenant's share of host memory if they are in host
+  // memory.
   absl::Status TakeShare();
-  // Keeps the place of the bytes for the next daemon.
+  // Stores the room and a record of the suspension for the next daemon.
   void Keep();
 
   const SessionDescriptors& kept_;
@@ -75,7 +79,7 @@ class HeldSuspension {
   const MemoryLedger& ledger_;
   std::unique_ptr<SuspendedMemory> saved_;
   Charge of_tenant_;             // for saved_ in host memory
-  Charge share_;                 // the same bytes of MemoryLedger::HostOf
+  Charge share_;                 // the same bytes, of MemoryLedger::HostOf
   internal::SaveMemory chunks_;  // the offset of each in saved_
   SessionDescriptors::Kept kept_image_;
   SessionDescriptors::Kept kept_record_;
