@@ -40,7 +40,7 @@ class Account {
 
   struct Options {
     internal::AccountLimits limits;
-    // `reserve` asks the supervisor for memory from the limits that all
+    // `reserve` requests memory from the supervisor, under the limits that all
     // sessions share (see internal.Reserve), and `release` gives the memory
     // back. Null: only the session's own limits hold.
     std::function<absl::Status(const internal::MemoryPlace&, uint64_t bytes)>

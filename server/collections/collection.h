@@ -142,7 +142,8 @@ class Collection {
   uint64_t latest() const;
   // Returns the numbers of the versions that can be opened, ascending.
   std::vector<uint64_t> numbers() const;
-  // Both count retired versions that an object holds, too.
+  // count() is the number of versions, and description_bytes() the bytes of
+  // their descriptions. Retired versions that an object holds count, too.
   size_t count() const { return versions_.size(); }
   size_t description_bytes() const;
   // Maps each chunk of the versions to its size in bytes. Includes retired

@@ -53,7 +53,8 @@ class WriteClaims {
   // Returns the writer's session; empty if there is none.
   std::string WriterOf(const Key& key) const;
 
-  // FAILED_PRECONDITION: another session is the writer.
+  // Checks whether the session may write. FAILED_PRECONDITION: another session
+  // is the writer.
   absl::Status MayWrite(const Key& key, const std::string& session) const;
   // Removes all claims of the key, and answers them with the version that was
   // written.

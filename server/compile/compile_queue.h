@@ -101,7 +101,8 @@ class CompileQueue {
 
   absl::StatusOr<std::unique_ptr<Turn>> Await(const CompileCaller& caller,
                                               Ticket* ticket);
-  // RESOURCE_EXHAUSTED: see Enter.
+  // Checks whether another request of the caller may wait. RESOURCE_EXHAUSTED:
+  // see Enter.
   absl::Status CheckRoom(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the ticket to the caller's line, and serves it if a slot is free.

@@ -49,7 +49,7 @@ class CompilerPool {
 
   // Starts no worker yet.
   explicit CompilerPool(Options options);
-  // REQUIRES: no call runs. Ends all workers.
+  // Ends all workers. REQUIRES: no call runs.
   ~CompilerPool();
 
   // Starts one worker before the first request, and blocks until it is ready.

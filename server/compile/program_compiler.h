@@ -85,7 +85,7 @@ class ProgramCompiler {
                       const internal::Installation& installed,
                       Request* request);
 
-  // REQUIRES: target and architecture are set.
+  // Looks up a request in memory. REQUIRES: target and architecture are set.
   Lookup FindComplete(const std::string& identity,
                       const v1::CompileRequest& request);
 

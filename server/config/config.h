@@ -49,11 +49,11 @@ struct Config {
   // Empty: there is none.
   std::string file;
   std::string file_version;
-  // For an executor or compiler: the channel to its supervisor, and its
-  // confinement.
+  // The channel to the supervisor, and the confinement, of an executor or
+  // compiler.
   int channel_fd = -1;
   SandboxStart sandbox;
-  // For an executor that shares an MPS server: the directory of the pipes.
+  // The directory of the pipes of an executor that shares an MPS server.
   std::string mps_pipe_directory;
   // The program of the role mps-control.
   std::string mps_control;
@@ -72,7 +72,7 @@ struct Config {
   bool software_memcheck = false;  // false: from the environment
   // The numbers and UUIDs of the served devices; empty: all.
   std::vector<std::string> devices;
-  // For an executor or probe: the device on which it makes a context at once.
+  // The device on which an executor or probe makes a context at once.
   int warm_device = 0;
   // The number of warm executors, on all devices together.
   size_t warm_executors = 1;

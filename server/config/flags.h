@@ -9,9 +9,9 @@
 namespace holdfast::server {
 
 // Reads the command line and the configuration file that it may name. Prints
-// the help or the version if the command line asks for it, or an error if an
-// option is wrong; then returns nullopt, and sets `exit_code` to the code that
-// the process must exit with.
+// the help or the version if the command line has such an option, or an error
+// if an option is wrong. It then returns nullopt, and sets `exit_code` to the
+// exit code of the process.
 std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
 
 }  // namespace holdfast::server

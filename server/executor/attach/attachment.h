@@ -81,9 +81,9 @@ class Attachment {
   bool Next(uint64_t call, v1::ResultBatch* batch);
 
   // From now on until the call ends, a thread that produces a result sends it
-  // with `send` if no other result is waiting (see ResultQueue::SendDirectly)
-  // and no batch of Next is being sent. `send` returns false if the result was
-  // not sent.
+  // with `send`, as ResultQueue::SendDirectly describes. It does so only if no
+  // other result is waiting and no batch of Next is being sent. `send` returns
+  // false if the result was not sent.
   void SendDirectly(uint64_t call, ResultQueue::SendNow send);
 
  private:

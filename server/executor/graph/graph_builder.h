@@ -89,8 +89,8 @@ class GraphBuilder {
   absl::Status Keep(uint64_t buffer, BuiltNode* added);
   OperandScope ScopeOf(BuiltNode* added);
   static uint32_t DeviceOf(const v1::GraphNode& node, const Level& level);
-  // INVALID_ARGUMENT: the node is in a branch, and names another device than
-  // the branch has.
+  // Checks the device of a node. INVALID_ARGUMENT: the node is in a branch, and
+  // names another device than the branch has.
   static absl::Status CheckDevice(const v1::GraphNode& node,
                                   const Level& level);
 

@@ -139,8 +139,8 @@ class GraphInstance {
   // the same topology, with changes_ applied.
   std::shared_ptr<const BuiltGraph> source_;
   std::shared_ptr<const BuiltGraph> current_;
-  // By the node's position; null if the node has no change. Empty until the
-  // first change.
+  // The changes by the node's position; null if the node has no change. Empty
+  // until the first change.
   std::vector<std::unique_ptr<Change>> changes_;
   std::vector<std::shared_ptr<cuda::Event>> recorded_;
   std::vector<std::pair<uint32_t, uint32_t>> peers_;

@@ -45,7 +45,7 @@ class EventWaits {
   // Starts the thread unless it runs. Must be called before a wait is enqueued
   // in a stream. RESOURCE_EXHAUSTED: the system allows no thread.
   absl::Status Start();
-  // REQUIRES: Start has returned OK.
+  // Adds a wait. REQUIRES: Start has returned OK.
   void Add(Wait wait);
 
  private:

@@ -34,7 +34,7 @@ class ImportedMemory {
   // Maps the memory of `answer`, the supervisor's answer to an import. If
   // `answer` says that the import sleeps, only reserves addresses. Calls
   // `released` with the number of the import when the memory ends, also after
-  // an error; `released` tells the supervisor. FAILED_PRECONDITION: the
+  // an error; `released` reports it to the supervisor. FAILED_PRECONDITION: the
   // context's device cannot access the memory's device. ALREADY_EXISTS: the
   // addresses are in use.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(

@@ -73,7 +73,8 @@ class SupervisorLink {
                         const memory::Chunk& chunk);
   void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
   void SendChunkReleased(uint64_t chunk);
-  // The same for host memory, by the handle of its resource.
+  // Like the functions for chunks, for host memory, which is named by the
+  // handle of its resource.
   void SendHostMemoryCreated(const internal::HostMemoryCreated& created,
                              int memory);
   void SendHostMemoryReleased(uint64_t handle);

@@ -31,7 +31,7 @@ class Arena {
       std::shared_ptr<const cuda::Context> context, UniqueFd memfd,
       uint64_t size, Quota& quota, ArenaPlaces* places, uint64_t wish);
 
-  // REQUIRES: no device uses the memory.
+  // Unmaps the memory. REQUIRES: no device uses it.
   ~Arena() = default;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

@@ -39,7 +39,7 @@ class ArenaPlaces : public std::enable_shared_from_this<ArenaPlaces> {
 
   ArenaPlaces();
   absl::StatusOr<uint64_t> Take(uint64_t size, uint64_t wish);
-  // REQUIRES: nothing is mapped there.
+  // Makes the addresses free. REQUIRES: nothing is mapped there.
   void Release(uint64_t address, uint64_t size);
 
   absl::Mutex mutex_;

@@ -47,7 +47,8 @@ class MemoryCopier {
   absl::Status Load(DeviceRange memory, const char* bytes);
 
   absl::Status Save(DeviceRange memory, FilePlace place);
-  // DATA_LOSS: the file ends before all bytes of the range are read.
+  // Copies bytes of the file to the device. DATA_LOSS: the file ends before all
+  // bytes of the range are read.
   absl::Status Load(DeviceRange memory, FilePlace place);
 
  private:

@@ -30,7 +30,7 @@ namespace holdfast::executor {
 
 // Captures the output while it lives. A thread reads the pipes, so that output
 // never blocks the driver. Output is sent when the thread reads it, or by Flush
-// before a client learns that its work is done. Thread-safe.
+// before the end of a client's work is reported. Thread-safe.
 class KernelOutput {
  public:
   // The most bytes of output that are kept.

@@ -26,12 +26,17 @@ namespace holdfast::executor {
 
 // A buffer: memory, or a view of memory with another owner.
 //
-// The kind of a buffer follows from the member that is set: `allocation` is the
-// session's own device memory, `host` is page-locked memory, `imported` is
-// memory of another session, `ipc` is memory with an IPC handle, `module` is
-// the module of a variable, `reservation` is a range of addresses, `mapping` is
-// memory at such addresses. A sub-buffer or a mapping has `parent`, the buffer
-// that contains it.
+// The kind of a buffer follows from the member that is set:
+//
+//   allocation   the session's own device memory
+//   host         page-locked memory
+//   imported     memory of another session
+//   ipc          memory with an IPC handle
+//   module       a variable of this module
+//   reservation  a range of addresses
+//   mapping      memory at such addresses
+//
+// A sub-buffer or a mapping has `parent`, the buffer that contains it.
 struct BufferResource {
   CUdeviceptr address = 0;
   uint64_t size = 0;  // bytes

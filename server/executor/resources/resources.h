@@ -98,15 +98,14 @@ struct ArenaResource {
   std::shared_ptr<Held<ArenaResource>> held;  // by graphs; null: by none
 };
 
-// See graph/built_graph.h and graph/graph_instance.h.
 class BuiltGraph;
 class GraphInstance;
-// A graph's definition, from which instances are made.
+// A graph from which instances are made (graph/built_graph.h).
 struct GraphResource {
   std::shared_ptr<const BuiltGraph> graph;
   std::weak_ptr<const GraphInstance> instance;  // the last one
 };
-// A graph that can be launched.
+// An instantiated graph, which can be launched (graph/graph_instance.h).
 struct GraphExecResource {
   std::shared_ptr<GraphInstance> instance;
 };

@@ -31,8 +31,8 @@ class CommandStream final : public ServedStream {
   // offers any, and sends the initial metadata, which say whether the call uses
   // rings. REQUIRES: called once, before the other methods.
   void Accept(FdReceiver& inbox, size_t max_batch_bytes);
-  // With rings, asks the client to end the call, waits for up to 1 s, and then
-  // cancels the call. REQUIRES: called last.
+  // With rings, requests that the client end the call, and cancels the call if
+  // the client has not ended it after 1 s. REQUIRES: called last.
   void AskForEnd();
 
   // Blocks until a batch has come and the thread has a pass of the gate, and

@@ -25,7 +25,7 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
       const cuda::Stream& stream);
 
  private:
-  // The most free events. If there are so many, an event that is given back is
+  // The most free events. Over this limit, an event that is given back is
   // destroyed.
   static constexpr size_t kMaxFree = 1024;  // of each context
 
