@@ -69,10 +69,10 @@ class SessionHoldings {
   absl::Status AdoptOrphan(uint64_t session,
                            std::map<uint64_t, KeptChunk> chunks);
 
-  // Prepares for a successor of an executor that has ended, which serves from
-  // `epoch` on. Until EndRestore nothing of the session is released, so that a
-  // further executor can take over if the successor fails. Must be called for
-  // each successor. Fails as HeldJournal::BeginRestore.
+  // Prepares for a successor of an executor that has ended. The successor
+  // serves from `epoch` on. Until EndRestore nothing of the session is
+  // released, so that a further executor can take over if the successor fails.
+  // Must be called for each successor. Fails as HeldJournal::BeginRestore.
   absl::Status BeginRestore(uint64_t epoch);
   // Called when the successor has restored the session. Carries out the
   // postponed releases, drops the old journal and the suspension, and gives

@@ -141,9 +141,9 @@ class SupervisorLink {
   std::string LoadCode(const std::string& key);
   void StoreCode(const std::string& key, absl::string_view code);
 
-  // The three functions below set a function that the reading thread calls;
-  // null: none. When they return, the previous function does not run any more.
-  // The functions must not call them.
+  // Each of the three methods below sets a function that the reading thread
+  // calls; null: none. When the method returns, the previous function does not
+  // run any more. The function must not call these methods.
 
   // `resume` is called when the client has acknowledged the fault, or when a
   // suspension was given up. The supervisor gets an answer afterwards.

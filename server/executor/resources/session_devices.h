@@ -9,9 +9,9 @@
 // it had in the earlier process: the chunk with this place is mapped from its
 // descriptor, or made anew from the bytes of a suspended session.
 //
-// Everything belongs to the submission thread, and there is no lock. Other
-// threads that carry out commands in its turn (SubmissionThread::RunBatch) call
-// MakeCurrent first.
+// Everything belongs to the submission thread, and there is no lock. Each
+// thread that carries out commands, which may be another in the submission
+// thread's turn (SubmissionThread::RunBatch), calls MakeCurrent first.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_SESSION_DEVICES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_SESSION_DEVICES_H_
 
