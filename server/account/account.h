@@ -18,28 +18,31 @@
 
 namespace holdfast {
 
-// The resources of a session and their limits, as one quota for each kind. No
-// other part of an executor knows a limit. Quotas count over all of the
-// session's devices. Thread-safe. The account may end before the charges on its
-// quotas.
+// The quotas of a session, one for each kind of resource. No other part of an
+// executor stores a limit. A quota counts over all of the session's devices,
+// unless its method takes a device. Thread-safe. The account may be destroyed
+// before the charges on its quotas.
 class Account {
  public:
   // The most arenas of a session.
   static constexpr uint64_t kMaxArenas = 64;
   // The most chunks of device memory of a session, over all devices. The
-  // supervisor holds no more: server/holdings/session_memory.h.
+  // supervisor enforces the same limit (server/holdings/session_memory.h).
   static constexpr uint64_t kMaxChunks = 4096;
   // The most nodes of all graphs of a session.
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
-  // The most bytes of the executor's own page-locked blocks, including one for
-  // the suspension or resumption of the session.
+  // The most bytes of the executor's own page-locked blocks, including the
+  // block of kImageBlockBytes.
   static constexpr uint64_t kMaxStagingBytes = uint64_t{84} << 20;
+  // The bytes of the block through which memory is copied when a session or a
+  // version of a collection is suspended or resumed.
   static constexpr uint64_t kImageBlockBytes = uint64_t{4} << 20;
 
   struct Options {
     internal::AccountLimits limits;
-    // Ask the supervisor for memory that all sessions share, and give it back;
-    // see internal.Reserve. Null: the executor does not ask.
+    // `reserve` requests memory from the supervisor, under the limits that all
+    // sessions share (see internal.Reserve), and `release` gives the memory
+    // back. Null: only the session's own limits hold.
     std::function<absl::Status(const internal::MemoryPlace&, uint64_t bytes)>
         reserve;
     std::function<void(const internal::MemoryPlace&, uint64_t bytes)> release;
@@ -56,7 +59,8 @@ class Account {
 
   // Device memory in buffers: the bytes that clients asked for.
   const QuotaPtr& device_memory() const { return device_memory_; }
-  // Device memory in chunks. Has no limit here: the supervisor sets one.
+  // Device memory in chunks of this device. The quota has no limit of its own:
+  // Options::reserve refuses what exceeds the supervisor's limit.
   QuotaPtr reserved_memory(uint32_t device);
   // The number of chunks of device memory.
   const QuotaPtr& chunks() const { return chunks_; }
@@ -66,18 +70,19 @@ class Account {
   const QuotaPtr& staging_memory() const { return staging_memory_; }
   // The live handles of one kind. Arenas are a kind of handle, too.
   const QuotaPtr& handles(HandleKind kind) const { return handles_.at(kind); }
-  // Nodes of graphs and of instantiated graphs, because they take the
-  // executor's own memory.
+  // Nodes of graphs and of instantiated graphs. They are limited because they
+  // take the executor's own memory.
   const QuotaPtr& graph_nodes() const { return graph_nodes_; }
-  // Commands accepted and not yet carried out.
+  // Commands that were accepted and are not carried out yet.
   const QuotaPtr& outstanding_commands() const { return commands_; }
 
   // Changes the limits. Existing charges stay.
   void SetLimits(const internal::AccountLimits& limits);
 
-  // Ends the waits for room for commands.
+  // Makes present and later waits for room for commands fail with UNAVAILABLE.
   void Close();
 
+  // Fills in the usage and the limits of the quotas in `usage`.
   void Report(v1::SessionUsage* usage) const;
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A limit, and the charges against it. Every bounded resource is charged before
-// it is taken. A charge returns its amount in its destructor, so that no path
-// forgets to.
+// it is taken. The destructor of a charge gives its amount back, so that no
+// path can leave it out.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota->Take(bytes));
-//   // If this fails, the charge gives the amount back.
+//   // If Allocate fails, the destructor of `charge` gives the amount back.
 //   HOLDFAST_ASSIGN_OR_RETURN(resource.memory, Allocate(bytes));
 //   resource.charge = std::move(charge);
 #ifndef HOLDFAST_SERVER_ACCOUNT_QUOTA_H_
@@ -42,14 +42,17 @@ class Charge {
   // The quota that the amount is charged to; null if this charge is empty.
   const std::shared_ptr<Quota>& quota() const { return quota_; }
 
-  // Adds `other`'s amount. REQUIRES: one is empty, or both are of one quota.
+  // Adds the amount of `other`. REQUIRES: this charge or `other` is empty, or
+  // both belong to the same quota and BeginReturn was called on neither.
   void Add(Charge other);
-  // Returns `part` of the amount. REQUIRES: part <= amount().
+  // Gives `part` of the amount back to the quota. REQUIRES: part <= amount().
   void Return(uint64_t part);
-  // Moves `part` of the amount to a new charge. REQUIRES: part <= amount().
+  // Moves `part` of the amount to a new charge. REQUIRES: part <= amount(), and
+  // BeginReturn was not called.
   Charge Split(uint64_t part);
-  // Announces that the amount will be returned as soon as a device has finished
-  // with the resource. It counts until then; see Quota::IsSettled.
+  // Announces that the amount will be given back as soon as a device has
+  // finished with the resource. The amount counts until then; see
+  // Quota::IsSettled.
   void BeginReturn();
 
  private:
@@ -62,7 +65,7 @@ class Charge {
   bool returning_ = false;
 };
 
-// Thread-safe.
+// A limit of one kind of resource, and the amount in use. Thread-safe.
 class Quota : public std::enable_shared_from_this<Quota> {
  public:
   static constexpr uint64_t kUnlimited = UINT64_MAX;
@@ -73,38 +76,40 @@ class Quota : public std::enable_shared_from_this<Quota> {
     uint64_t limit = kUnlimited;
     std::string set_by;  // the source of the limit: "--pinned-memory"
 
-    // Ask the quota of another process, too; may be null. `reserve` may block
-    // and fails with RESOURCE_EXHAUSTED; `release` undoes it. Called without a
-    // lock, by any thread.
+    // `reserve` charges the amount to a quota of another process, too, and
+    // `release` gives it back there. `reserve` may block; if it fails, the
+    // charge fails with its error. Both are called without a lock, by any
+    // thread. Null: there is no other quota.
     std::function<absl::Status(uint64_t amount)> reserve;
     std::function<void(uint64_t amount)> release;
   };
 
   static std::shared_ptr<Quota> Create(Options options);
 
-  // Charges the whole amount, or nothing. RESOURCE_EXHAUSTED names the quota,
-  // its limit, the amount in use and the requested amount, also as a
-  // QuotaExceeded.
+  // Charges the whole amount, or nothing. RESOURCE_EXHAUSTED: the amount does
+  // not fit; the error names the quota, its limit, the amount in use and the
+  // requested amount, also as a QuotaExceeded. Fails also as Options::reserve.
   absl::StatusOr<Charge> Take(uint64_t amount);
 
   // Charges the amount even if it exceeds the limit, for memory that exists
   // already. REQUIRES: Options::reserve is null.
   Charge TakeBeyondLimit(uint64_t amount);
 
-  // Blocks until the amount fits, and charges it. RESOURCE_EXHAUSTED: it never
-  // will. UNAVAILABLE: Close was called.
+  // Blocks until the amount fits, and charges it. RESOURCE_EXHAUSTED: the
+  // amount is over the limit, so it cannot fit. UNAVAILABLE: Close was called.
+  // Fails also as Options::reserve.
   absl::StatusOr<Charge> Await(uint64_t amount);
 
-  // Returns true if Take's answer for this amount is final. False: the amount
-  // would fit once the charges that are being returned are back;
-  // `when_returned` is then called after the next return, once, by the
-  // returning thread.
+  // Returns true if the result of Take for this amount is final. Returns false
+  // if the amount would fit after the charges with BeginReturn have ended.
+  // Then the thread that next gives an amount back calls `when_returned`, once.
+  // A later call of IsSettled that returns false replaces `when_returned`.
   bool IsSettled(uint64_t amount, const std::function<void()>& when_returned);
-  // Blocks until the answer is final. Returns false if it is not when
-  // `cancelled` requests a stop.
+  // Blocks until the result of Take for this amount is final, and returns true.
+  // Returns false if a stop of `cancelled` is requested before.
   bool AwaitSettled(uint64_t amount, const std::stop_token& cancelled);
 
-  // Makes present and later calls of Await fail.
+  // Makes present and later calls of Await fail with UNAVAILABLE.
   void Close();
 
   uint64_t used() const;
@@ -112,13 +117,14 @@ class Quota : public std::enable_shared_from_this<Quota> {
   uint64_t peak() const;
   // kUnlimited if there is no limit.
   uint64_t limit() const;
-  // Changes the limit. Existing charges stay; if they exceed it, Take fails
-  // until enough was returned.
+  // Changes the limit, and its source if `set_by` is given. Existing charges
+  // stay; if they exceed the limit, Take fails until enough was given back.
   void SetLimit(uint64_t limit);
   void SetLimit(uint64_t limit, const std::string& set_by);
   // Includes an amount that was in use under an earlier daemon in peak().
   void NotePeak(uint64_t amount);
-  // Fills in the message for clients, in which a limit of 0 means none.
+  // Fills in the used amount and the limit in the message for clients, where a
+  // limit of 0 means that there is none.
   void Report(v1::QuotaUsage* usage) const;
 
  private:
@@ -136,8 +142,8 @@ class Quota : public std::enable_shared_from_this<Quota> {
   bool Settled(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refusal(uint64_t amount) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Asks the other process, if there is one, for an amount that is counted
-  // already.
+  // Calls Options::reserve, if there is one, for an amount that is counted
+  // here already. If that fails, subtracts the amount again.
   absl::StatusOr<Charge> Confirm(uint64_t amount);
   void Add(uint64_t amount) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Subtract(uint64_t amount, bool returning);

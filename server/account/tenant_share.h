@@ -16,24 +16,27 @@
 
 namespace holdfast {
 
-// An executor's counts towards its tenant's limits: counts in its slot of the
-// tenant's page, and checks the limits there. Thread-safe.
+// The share of an executor in its tenant's limits. Counts in the executor's
+// slot of the tenant's page, and checks the page's limits. Thread-safe.
 class TenantShare {
  public:
-  // INVALID_ARGUMENT: the descriptor is not a page, or there is no such slot.
+  // Maps the page. `memory` is borrowed, and may be closed after the call;
+  // `tenant` is the tenant's name, for errors. INVALID_ARGUMENT: the descriptor
+  // is not a TenantPage, or there is no such slot.
   static absl::StatusOr<std::shared_ptr<TenantShare>> Map(
       int memory, uint32_t slot, const std::string& tenant);
 
-  // Takes `amount` of `kind`, a kind of TenantPage. `what` names the kind in
-  // the error: "stream handles". RESOURCE_EXHAUSTED: over the tenant's limit.
+  // Counts `amount` more of `kind`, a number of TenantPage, without blocking.
+  // `what` names the kind in the error: "stream handles". RESOURCE_EXHAUSTED:
+  // the sum would be over the tenant's limit.
   absl::Status Take(size_t kind, uint64_t amount, const std::string& what);
-  // Blocks until the amount fits. RESOURCE_EXHAUSTED: it never will;
-  // UNAVAILABLE: Close was called.
+  // Like Take, but blocks until the amount fits. RESOURCE_EXHAUSTED: the amount
+  // alone is over the limit. UNAVAILABLE: Close was called.
   absl::Status Await(size_t kind, uint64_t amount, const std::string& what);
-  // REQUIRES: the amount was taken.
+  // Counts `amount` less. REQUIRES: Take or Await has counted it.
   void Return(size_t kind, uint64_t amount);
 
-  // Makes Await fail.
+  // Makes present and later calls of Await fail if they would block.
   void Close() { closed_ = true; }
 
  private:

@@ -18,9 +18,10 @@
 
 namespace holdfast {
 
-// The unanswered questions of one end of a channel, by number. `Message` is the
-// type of the other end's messages: ToExecutor or FromExecutor. Thread-safe:
-// any thread may ask; one thread reads the channel and calls Check and Receive.
+// The unanswered questions of one end of a channel, by number. A question is a
+// message that the other end answers with one message. `Message` is the type of
+// the other end's messages: ToExecutor or FromExecutor. Thread-safe: any thread
+// may call Ask; the thread that reads the channel calls Check and Receive.
 //
 //   const uint64_t number = questions.Ask(internal::FromExecutor::kQuiesced);
 //   message.set_question(number);
@@ -37,16 +38,16 @@ class PendingQuestions {
   };
 
   // Registers a question and returns its number. The answer is one message of
-  // the kind `answer`. If `taken`, the caller calls Take once; if not, it may
-  // call Wait, and Receive drops the answer.
+  // the kind `answer`. If `taken` is true, the caller must call Take once. If
+  // it is false, Receive drops the answer, and the caller may call Wait.
   uint64_t Ask(Kind answer, bool taken = true) {
     absl::MutexLock lock(&mutex_);
     pending_[next_] = {answer, taken};
     return next_++;
   }
 
-  // Blocks until the answer has come, or End was called. Returns false at the
-  // deadline.
+  // Blocks until the answer has come, or End was called, and returns true.
+  // Returns false if the deadline passes before.
   bool Wait(uint64_t number, absl::Time deadline) {
     absl::MutexLock lock(&mutex_);
     const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -57,9 +58,10 @@ class PendingQuestions {
     return mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
   }
 
-  // Returns the answer, its error, or the reason of End. DEADLINE_EXCEEDED: the
-  // answer has not come, and is dropped when it comes. Called once for each
-  // question that was asked with `taken`.
+  // Returns the answer, its error, or the reason of End, without blocking.
+  // DEADLINE_EXCEEDED: the answer has not come, and is dropped when it comes.
+  // REQUIRES: the question was asked with `taken`, and Take was not called for
+  // it yet.
   absl::StatusOr<Answer> Take(uint64_t number) {
     absl::MutexLock lock(&mutex_);
     Pending& pending = pending_.at(number);
@@ -73,7 +75,8 @@ class PendingQuestions {
     return answer;
   }
 
-  // INVALID_ARGUMENT: the answer has no pending question, or not its kind.
+  // Checks a message before Receive. INVALID_ARGUMENT: no pending question has
+  // the number of the answer, or that question expects another kind.
   absl::Status Check(const Message& answer) const {
     absl::MutexLock lock(&mutex_);
     const auto found = pending_.find(answer.question());
@@ -86,7 +89,8 @@ class PendingQuestions {
         " to question ", answer.question(), ", which does not wait for it"));
   }
 
-  // Delivers the answer to its question. REQUIRES: Check has passed it.
+  // Delivers the answer to its question. REQUIRES: Check has returned OK for
+  // it.
   void Receive(Message answer, UniqueFd descriptor) {
     absl::MutexLock lock(&mutex_);
     const auto found = pending_.find(answer.question());
@@ -97,8 +101,8 @@ class PendingQuestions {
     }
   }
 
-  // Ends all present and later waits with `reason`, because no answer will
-  // come.
+  // Ends all present and later waits, because no answer will come; Take then
+  // returns `reason`. Only the first call has an effect.
   void End(const absl::Status& reason) {
     absl::MutexLock lock(&mutex_);
     if (!ended_.has_value()) ended_ = reason;

@@ -23,17 +23,18 @@
 namespace holdfast::collections {
 
 // The readers of a version, by name: sessions ("s-7"), and processes that map
-// it through a descriptor ("pid 4711"). Thread-safe.
+// the version's memory through a descriptor ("pid 4711"). Thread-safe.
 class Readers {
  public:
-  // Remove calls `unused`, without the lock, each time that no reader is left.
+  // Remove calls `unused`, without the lock, each time when no reader is left.
   explicit Readers(std::function<void()> unused = [] {})
       : unused_(std::move(unused)) {}
 
   void Add(const std::string& reader);
   void Remove(const std::string& reader);
-  // Notes that a reader has mapped the memory. A reader whose mapping was
-  // refused does not count as one for retiring the version.
+  // Notes that a reader has mapped the memory. AllLeft returns false until
+  // then, so that a reader whose mapping was refused does not retire the
+  // version.
   void NoteRead();
   // Returns true if the version was read, and no reader has it open any more.
   bool AllLeft() const;
@@ -46,14 +47,14 @@ class Readers {
   std::multiset<std::string> readers_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A version that a reader has open. It keeps the memory alive, and lists the
-// reader among the version's readers.
+// A version that a reader has open. The object keeps the version's memory
+// alive, and its reader is listed among the version's readers.
 class OpenVersion {
  public:
   OpenVersion(std::shared_ptr<const CollectionVersion> version,
               std::shared_ptr<Readers> readers, std::string reader);
-  // Calls the collection table if this was the last reader. REQUIRES: the
-  // table's lock is not held.
+  // Removes the reader. If it was the last, calls the collection table, which
+  // may retire the version. REQUIRES: the table's lock is not held.
   ~OpenVersion();
   OpenVersion(const OpenVersion&) = delete;
   OpenVersion& operator=(const OpenVersion&) = delete;
@@ -62,11 +63,11 @@ class OpenVersion {
   const std::shared_ptr<const CollectionVersion>& shared_version() const {
     return version_;
   }
-  // Notes that the reader has mapped all of the memory. Until then, closing it
-  // ends an attempt, which retires no version.
+  // Notes that the reader has mapped all of the memory. The end of a reader
+  // that has not mapped it does not retire the version.
   void NoteRead() const { readers_->NoteRead(); }
-  // Opens the same version for another reader, which has mapped the memory,
-  // even if the version was retired.
+  // Opens the same version for another reader that has mapped the memory
+  // already. Succeeds even if the version was retired.
   std::shared_ptr<const OpenVersion> OpenFor(std::string reader) const;
 
  private:
@@ -76,7 +77,8 @@ class OpenVersion {
 };
 
 // One collection: its versions, its visibility, and the number of versions to
-// keep. Not thread-safe.
+// keep. A version that is retired cannot be opened any more; its memory ends
+// with the last object that holds it. Not thread-safe.
 class Collection {
  public:
   Collection(std::string owner, std::string name, v1::Visibility visibility)
@@ -91,57 +93,66 @@ class Collection {
   // Called with the number of a version that lost its last reader.
   using Unused = std::function<void(uint64_t version)>;
 
-  // Adds a version. Returns its number, which is never reused.
+  // Adds a version under the next number, which is never reused, and returns
+  // the number.
   uint64_t Add(CollectionVersion version, const Unused& unused);
-  // Adds a version of an earlier daemon, with its number.
+  // Adds a version of an earlier daemon under its own number.
   void Adopt(CollectionVersion version, const Unused& unused);
 
-  // State for the next daemon. Record returns the collection's record, and
-  // Adopt applies a record. SetKept holds the record's entry in the store, or a
-  // version's entry until the version is retired.
+  // The state for the next daemon. Record returns the collection's record, and
+  // Adopt applies the record of an earlier daemon.
   internal::CollectionRecord Record() const;
   void Adopt(const internal::CollectionRecord& record);
+  // Hold an entry of the store of kept descriptors: the entry of the
+  // collection's record, or the entry of a version's record until the version
+  // is retired. A version that is unknown or retired is ignored.
   void SetKept(DescriptorStore::Kept kept) { kept_ = std::move(kept); }
   void SetKept(uint64_t version, DescriptorStore::Kept kept);
-  // The numbers of the collection and of a version in the store; 0: none yet. A
-  // number never changes, so a new record replaces the previous one. KeptNumber
-  // REQUIRES: the version exists.
+  // The numbers under which the store has the records of the collection and of
+  // a version; 0: there is no record yet. A number never changes, so that a new
+  // record replaces the previous one. KeptNumber REQUIRES: the version exists.
   uint64_t kept_number = 0;
   uint64_t& KeptNumber(uint64_t version);
-  // Retire versions, and return their numbers in ascending order. RetireOld
-  // retires unpinned versions that are not among the `keep` latest. If the
-  // collection retires versions without readers, it also retires unpinned
-  // versions that all readers have left. RetireUnused retires this version only
-  // for the latter reason. Retire retires this version, or all if `version` is
-  // 0, pinned or not.
+  // Retires unpinned versions that are not among the `keep` latest. If the
+  // collection is configured with `until_unreferenced`, also retires unpinned
+  // versions that all readers have left. Returns the numbers, ascending.
   std::vector<uint64_t> RetireOld();
+  // Retires this version only if `until_unreferenced` demands it. Returns its
+  // number if it was retired.
   std::vector<uint64_t> RetireUnused(uint64_t version);
+  // Retires this version, or all if `version` is 0, pinned or not. Returns the
+  // numbers, ascending.
   std::vector<uint64_t> Retire(uint64_t version);
 
+  // Returns false for an unknown version.
   bool pinned(uint64_t version) const;
-  // Returns false if nothing changes, or there is no such version.
+  // Pins or unpins a version. Returns true if that has changed it, and false
+  // for an unknown version.
   bool SetPinned(uint64_t version, bool pinned);
-  // Checks one version, or all if `version` is 0. FAILED_PRECONDITION names the
-  // pinned versions.
+  // Checks one version, or all if `version` is 0. FAILED_PRECONDITION: versions
+  // are pinned; the error names them.
   absl::Status CheckNotPinned(uint64_t version) const;
 
   // Returns true if no version can be opened.
   bool empty() const { return latest() == 0; }
-  // Drops the retired versions that no object holds any more. Returns true if
+  // Removes the retired versions that no object holds any more. Returns true if
   // no version is left.
   bool Gone();
   // Returns the latest version that can be opened; 0: none.
   uint64_t latest() const;
-  // The versions that can be opened; ascending.
+  // Returns the numbers of the versions that can be opened, ascending.
   std::vector<uint64_t> numbers() const;
+  // count() is the number of versions, and description_bytes() the bytes of
+  // their descriptions. Retired versions that an object holds count, too.
   size_t count() const { return versions_.size(); }
   size_t description_bytes() const;
   // Maps each chunk of the versions to its size in bytes. Includes retired
   // versions that an object holds.
   void AddChunks(std::map<const SharedChunk*, uint64_t>* chunks) const;
 
-  // The place of a version's memory, or its move between the places. A retired
-  // version keeps its value. memory() of an unknown version is kResident.
+  // The place of a version's memory, or its move between the places: on the
+  // device (resident) or off it (suspended). A retired version keeps its value.
+  // memory() of an unknown version is kResident.
   enum class Memory { kResident, kSuspending, kSuspended, kResuming };
   Memory memory(uint64_t version) const;
   void SetMemory(uint64_t version, Memory memory);
@@ -150,31 +161,36 @@ class Collection {
   // The uses of a chunk by the versions of collections.
   struct ChunkUse {
     long references = 0;  // of versions' buffers
-    // A version other than the excepted one needs it on the device.
+    // True if a version other than `except` needs the chunk on the device.
     bool needed = false;
   };
   using ChunkUses = std::map<const SharedChunk*, ChunkUse>;
-  // Adds the uses by this collection to the chunks in `uses`. The version
-  // `except` does not count as needing its chunks; 0: every version counts.
+  // Adds this collection's uses of the chunks in `uses` to their entries. The
+  // version `except` does not count as needing its chunks; 0: every version
+  // counts.
   void AddUses(uint64_t except, ChunkUses* uses) const;
 
-  // Finds a version; 0: the latest. NOT_FOUND lists the existing versions.
+  // Finds a version that can be opened; 0: the latest. NOT_FOUND: there is no
+  // such version; the error lists the existing versions.
   absl::StatusOr<std::shared_ptr<const CollectionVersion>> Find(
       uint64_t version) const;
+  // Opens a version for `session`. Fails as Find.
   absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
       uint64_t version, const std::string& session) const;
 
-  // Applies the whole request, or nothing; retires nothing yet. Returns the
-  // versions whose pinning has changed.
+  // Applies the whole request, or nothing; retires no version. Returns the
+  // numbers of the versions whose pinning has changed. INVALID_ARGUMENT: too
+  // many clients or pins. NOT_FOUND: a version to pin or unpin does not exist.
   absl::StatusOr<std::set<uint64_t>> Configure(
       const v1::ConfigureCollectionRequest& request);
 
-  // Describes one version, or all if `version` is 0.
+  // Describes one version, or all if `version` is 0, including retired versions
+  // that an object holds.
   v1::CollectionInfo Info(uint64_t version) const;
 
  private:
   struct Entry {
-    // Null: retired.
+    // Null: the version is retired.
     std::shared_ptr<const CollectionVersion> kept;
     std::weak_ptr<const CollectionVersion> alive;
     std::shared_ptr<Readers> readers;
@@ -191,8 +207,8 @@ class Collection {
   };
   static v1::VersionInfo Info(const CollectionVersion& version,
                               const Entry& entry);
-  // True if the version can be opened, and must be retired because its last
-  // reader has left.
+  // Returns true if the version can be opened, and must be retired because its
+  // last reader has left.
   bool GoesUnread(const Entry& entry) const;
   absl::Status CheckConfiguration(
       const v1::ConfigureCollectionRequest& request) const;

@@ -34,28 +34,33 @@ class CollectionSuspension {
       uint32_t device, absl::Time deadline)>;
   struct Options {
     Take take;
-    std::string directory;  // for files; empty: to host memory only
+    // The directory of the files of suspended memory. Empty: memory can be
+    // suspended to host memory only.
+    std::string directory;
   };
-  // Called several times a second. Returns true if the move is not needed any
-  // more.
+  // Returns true if the move is not needed any more. Called several times a
+  // second, by the thread that moves or waits.
   using Cancelled = std::function<bool()>;
   struct Moved {
     uint64_t version = 0;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;  // bytes that were copied
   };
 
-  // `table` and `ledger` must outlive it.
+  // REQUIRES: `table` and `ledger` outlive this object.
   CollectionSuspension(CollectionTable& table, const MemoryLedger& ledger,
                        Options options);
-  // Cancels the present move, and waits for its end. Waiting resumptions get no
-  // answer.
+  // Cancels the present move and the waiting moves, and blocks until they have
+  // ended. The `done` functions of waiting resumptions are not called.
   ~CollectionSuspension();
   CollectionSuspension(const CollectionSuspension&) = delete;
   CollectionSuspension& operator=(const CollectionSuspension&) = delete;
 
-  // See CollectionService. Both block until the bytes are moved. CANCELLED:
-  // `cancelled` returned true. RESOURCE_EXHAUSTED: also too many waiting calls
-  // of the viewer. DEADLINE_EXCEEDED: the copy took too long.
+  // Suspend or resume a version; `version` 0 is the latest. `on_disk`: the
+  // memory goes to a file in the directory, else to host memory. Both block
+  // until the bytes are moved, and fail as the calls of CollectionService do.
+  // CANCELLED: `cancelled` returned true, or this object is being destroyed.
+  // RESOURCE_EXHAUSTED: there is no memory for the bytes, or too many calls of
+  // the viewer wait. DEADLINE_EXCEEDED: the copy took too long.
   absl::StatusOr<Moved> Suspend(const CollectionTable::Viewer& viewer,
                                 const std::string& name, uint64_t version,
                                 bool on_disk, const Cancelled& cancelled);
@@ -63,9 +68,10 @@ class CollectionSuspension {
                                const std::string& name, uint64_t version,
                                const Cancelled& cancelled);
 
-  // Resumes the version for a reader, if it is still suspended, and calls
-  // `done` in another thread unless it is cancelled. The version is held open
-  // until `done` returns. Does not block.
+  // Resumes the version for a reader if its memory is still suspended. Does not
+  // block: another thread moves the memory, and calls `done` with the outcome
+  // unless `cancelled` returns true. The version is held open until `done`
+  // returns.
   void ResumeFor(std::shared_ptr<const OpenVersion> opened, Cancelled cancelled,
                  std::function<void(const absl::Status&)> done);
 
@@ -78,7 +84,7 @@ class CollectionSuspension {
   };
   void Run();
   absl::Status ResumeOpened(const Waiting& waiting);
-  // Copy the chunks of a move, and finish or cancel it.
+  // Copy the chunks of a move, and finish or cancel the move.
   absl::StatusOr<Moved> Save(const CollectionTable::Move& move, bool on_disk,
                              const Cancelled& given_up);
   absl::StatusOr<Moved> Load(const CollectionTable::Move& move,
@@ -101,7 +107,7 @@ class CollectionSuspension {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   MoveTurns turns_;
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // of the readers that wait
+  std::thread thread_;  // serves waiting_
 };
 
 }  // namespace holdfast::collections

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All collections of the daemon. A name belongs to the client that committed
-// it, so two clients may use the same name. A lookup finds the client's own
-// collection; else the only collection of this name that the client may see.
-// "OWNER:NAME" names the owner, too.
+// All collections of the daemon. A collection belongs to the client that has
+// committed it, so two clients may use the same name. A lookup by name finds
+// the client's own collection, or else the only collection of this name that
+// the client may see. A lookup by "OWNER:NAME" names the owner, too.
 //
-// Threads: any thread. Locks: mutex_ guards everything. It is held while
-// watchers and claimants are told, which must not call the table. It is not
+// Threads: any thread. Locks: mutex_ guards everything. It is held during the
+// callbacks of watchers and claims, so these must not call the table. It is not
 // held while bytes are moved.
 #ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_
 #define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_
@@ -32,9 +32,10 @@
 
 namespace holdfast::collections {
 
-// Thread-safe.
+// Thread-safe. Must outlive each OpenVersion that it returns.
 class CollectionTable {
  public:
+  // The most collections of a client, and the most versions of a collection.
   static constexpr size_t kMaxOfClient = 1024;
   static constexpr size_t kMaxVersions = 1024;
   // The most bytes of descriptions of all versions of a client.
@@ -42,37 +43,46 @@ class CollectionTable {
 
   using Viewer = collections::Viewer;
 
-  // The terms of a commit. `charges` are for the buffers' chunks and end with
-  // the version; `visibility` is for a new collection.
+  // The terms of a commit. `charges` pay for the buffers' chunks, and the
+  // version holds them. `visibility` applies if the collection is new.
   struct Terms {
     std::vector<std::shared_ptr<const Charge>> charges;
     v1::Visibility visibility;
   };
-  // Keeps later versions and collections for the next daemon. REQUIRES: there
-  // is no collection yet, and the store outlives the table.
+  // Makes the table record all collections, versions and writers in `store`
+  // for the next daemon. REQUIRES: there is no collection yet, and the store
+  // outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
-  // Adopt an earlier daemon's state: a collection, then its versions; and the
-  // sessions that were told to write a collection.
+  // Adopt a record of an earlier daemon: of a collection, of a version, or of
+  // the session that may write a collection's first version. A version whose
+  // collection was not adopted before is ignored.
   void Adopt(const internal::CollectionRecord& record);
   void Adopt(const internal::VersionRecord& record,
              std::vector<SharedResource> buffers,
              std::vector<std::shared_ptr<const Charge>> charges);
   void Adopt(const internal::ClaimRecord& record);
 
-  // Commits a version; see CommitCollection. `buffers` are those of the
-  // contents. RESOURCE_EXHAUSTED: too many collections, versions or bytes of
-  // descriptions of this client.
+  // Commits a version for `client`; see CommitCollection. `buffers` are the
+  // buffers that the contents name, in the same order. Fails as CheckContents.
+  // FAILED_PRECONDITION: another session has claimed the collection.
+  // RESOURCE_EXHAUSTED: too many collections, versions or bytes of descriptions
+  // of this client.
   absl::StatusOr<v1::CollectionVersion> Commit(
       const std::string& client, const std::string& session,
       v1::CommitCollection contents, std::vector<SharedResource> buffers,
       Terms terms);
 
-  // Opens a version for `session` until the result is destroyed. REQUIRES: the
-  // table outlives the result.
+  // Opens a version for `session` until the result is destroyed; `version` 0 is
+  // the latest. NOT_FOUND: the client can see no such collection, or there is
+  // no such version. FAILED_PRECONDITION: several clients have a collection of
+  // this name.
   absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
       const std::string& client, const std::string& session,
       const std::string& name, uint64_t version);
 
+  // Carry out the calls of CollectionService. Describe fails as Open. Delete
+  // and Configure fail also with PERMISSION_DENIED if the collection belongs to
+  // another client. Delete returns the number of deleted versions.
   v1::ListCollectionsResponse List(const Viewer& viewer) const;
   absl::StatusOr<v1::DescribeCollectionResponse> Describe(
       const Viewer& viewer, const v1::DescribeCollectionRequest& request) const;
@@ -81,67 +91,81 @@ class CollectionTable {
   absl::Status Configure(const Viewer& viewer,
                          const v1::ConfigureCollectionRequest& request);
 
-  // A move of a version's memory off its device or back, for
-  // CollectionSuspension, which makes one at a time. Each Begin is followed by
-  // Finish or Cancel.
+  // A move of a version's memory off its device or back. CollectionSuspension
+  // makes one move at a time, and ends each move that it has begun with Finish
+  // or Cancel.
   using Move = VersionMove;
-  // Begins a suspension; the result has the chunks that then only suspended
-  // versions hold. FAILED_PRECONDITION: the version is suspended, has readers,
-  // or its memory is or may be mapped elsewhere. PERMISSION_DENIED, NOT_FOUND.
+  // Begins a suspension. The result lists the chunks to move: those that no
+  // version on a device needs. FAILED_PRECONDITION: the version is suspended or
+  // has readers, or its memory is or may be mapped elsewhere.
+  // PERMISSION_DENIED: the collection belongs to another client. NOT_FOUND:
+  // there is no such version.
   absl::StatusOr<Move> BeginSuspension(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
   // Returns the error that BeginSuspension would return now, for a call that
-  // waits for its turn. A version that is being moved is accepted.
+  // will wait for its turn. Accepts a version that is being moved.
   absl::Status CheckSuspension(const Viewer& viewer, const std::string& name,
                                uint64_t version);
-  // Finish exchanges each place for the old place of its chunk, which the
-  // caller destroys without the table's lock: that may take seconds.
+  // The new places of the chunks, in the order of Move::chunks. Finish
+  // exchanges each for the chunk's old place. The caller then destroys the old
+  // places, without the table's lock, because that may take seconds.
   using Places = VersionMove::Places;
-  // ABORTED: a reader has opened the version meanwhile, so it stays on its
-  // device.
+  // Ends a suspension. After an error the version stays on its device, and the
+  // move has ended. ABORTED: a reader has opened the version meanwhile, or
+  // another version needs the memory. NOT_FOUND: the version was deleted or
+  // retired.
   absl::Status FinishSuspension(const Move& move, Places* places);
 
-  // True if a reader of this version must wait for its memory.
+  // Returns true if a reader of this version must wait for its memory.
   bool NeedsResume(const OpenVersion& opened) const;
   // Begins a resumption. FAILED_PRECONDITION: the version is not suspended.
-  // PERMISSION_DENIED, NOT_FOUND.
+  // Otherwise fails as BeginSuspension.
   absl::StatusOr<Move> BeginResumption(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
+  // Returns the error that BeginResumption would return now. Accepts a version
+  // that is being moved.
   absl::Status CheckResumption(const Viewer& viewer, const std::string& name,
                                uint64_t version);
-  // The same for a reader. REQUIRES: NeedsResume.
+  // Begins a resumption for a reader. REQUIRES: NeedsResume(opened).
   Move BeginResumption(const OpenVersion& opened);
+  // Ends a resumption; exchanges `places` as FinishSuspension does.
   void FinishResumption(const Move& move, Places* places);
 
+  // Ends a move that has failed: the version is as before the move.
   void CancelMove(const Move& move);
 
   // Deletes all collections of a client that has ended.
   void DeleteAllOf(const std::string& client);
-  // Returns the bytes of the versions of all collections, by client.
+  // Returns the bytes of the chunks of each client's versions. A chunk of
+  // several versions of a client counts once.
   std::map<std::string, uint64_t> BytesByClient() const;
 
-  // Claims a collection for a session; `answer` is called at once or later,
-  // under the table's lock, and must not call the table. Returns a number for
-  // Unclaim; 0 if the collection has a version already, which is the answer.
+  // Claims the right to write a collection's first version for a session.
+  // `answer` is called at once or later, under the table's lock, and must not
+  // call the table. Returns a number for Unclaim. If the collection has a
+  // version already, calls `answer` with the latest version and returns 0.
   // RESOURCE_EXHAUSTED: too many claims wait. INVALID_ARGUMENT: a bad name.
   using ClaimAnswer = WriteClaims::Answer;
   absl::StatusOr<int64_t> Claim(const std::string& client,
                                 const std::string& session,
                                 const std::string& name, ClaimAnswer answer);
-  // Drops a claim; its answer is not called any more.
+  // Removes a claim without an answer; its `answer` is not called any more. If
+  // the claim was the writer's, the next session may write.
   void Unclaim(int64_t claim);
-  // Drops the claims of a session that has ended; other sessions get their turn
-  // to write.
+  // Removes the claims of a session that has ended, and answers them with
+  // CANCELLED. Where it was the writer, the next session may write.
   void EndSession(const std::string& session);
 
-  // Watch calls `told` with all existing versions, then with each change that
-  // `viewer` may see, under the table's lock like ClaimAnswer.
   using Changes = CollectionWatchers::Changes;
   using Told = CollectionWatchers::Told;
-  // Returns a number for Unwatch.
+  // Watches the collection `name`, or all if `name` is empty. Calls `told` with
+  // the latest version of each collection that the viewer may see, if there is
+  // any, and then with each change. `told` is called under the table's lock,
+  // and must not call the table. Returns a number for Unwatch.
   int64_t Watch(const Viewer& viewer, const std::string& name, Told told);
+  // Ends the calls of `told`.
   void Unwatch(int64_t watcher);
 
  private:
@@ -151,16 +175,18 @@ class CollectionTable {
   absl::StatusOr<Collections::const_iterator> Find(
       const Viewer& viewer, const std::string& name) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // The same, only for its owner or a viewer that sees all.
+  // Like Find. PERMISSION_DENIED: the viewer is not the collection's owner, and
+  // does not see all collections.
   absl::StatusOr<Collections::iterator> FindOwn(const Viewer& viewer,
                                                 const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes collections that were deleted and have no readers any more.
+  // Removes the client's collections whose versions are all retired and not
+  // held by any object.
   void RemoveGone(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MayCommit(const Key& key, size_t description_bytes) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // A version of the viewer's own, and its collection.
+  // A version that FindOwn allows, and its collection.
   struct OwnVersion {
     Collection& collection;
     std::shared_ptr<const CollectionVersion> version;
@@ -178,7 +204,8 @@ class CollectionTable {
   static Key KeyOf(const CollectionVersion& version) {
     return {version.client, version.contents.name()};
   }
-  // Called when a version has lost its last reader, which may retire it.
+  // Retires a version that has lost its last reader if its collection is
+  // configured so.
   void NoteUnused(const Key& key, uint64_t version);
   Collection::Unused UnusedOf(const Key& key) {
     return [this, key](uint64_t version) { NoteUnused(key, version); };
@@ -187,14 +214,15 @@ class CollectionTable {
   void Keep(Collection& collection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepVersion(Collection& collection, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Records, for the next daemon, which session was told to write the
-  // collection.
+  // Records, for the next daemon, the session that may write the collection's
+  // first version, or removes the record if there is none.
   void KeepWriter(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  DescriptorStore* store_ = nullptr;  // null: nothing is kept
+  DescriptorStore* store_ = nullptr;  // null: nothing is recorded
   mutable absl::Mutex mutex_;
-  uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
-  // A session that was told to write, recorded for the next daemon.
+  // The number of the last record.
+  uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A session that may write, and its record for the next daemon.
   struct KeptWriter {
     std::string session;
     DescriptorStore::Kept record;

@@ -19,8 +19,8 @@
 
 namespace holdfast::collections {
 
-// A committed version of a collection. Never changes; its memory lives as long
-// as a holder of it.
+// A committed version of a collection. Never changes. Its memory lives until
+// the last shared_ptr to the version is destroyed.
 struct CollectionVersion {
   uint64_t number = 0;
   std::string client;   // the owner
@@ -29,27 +29,28 @@ struct CollectionVersion {
   // The client's description, without handles.
   v1::CommitCollection contents;
   std::vector<SharedResource> buffers;
-  // The charges of their chunks to the tenant. Versions with a common chunk
-  // share its charge.
+  // The charges of the buffers' chunks to the tenant. Versions with a common
+  // chunk share the charge of that chunk.
   std::vector<std::shared_ptr<const Charge>> charges;
 
   // The owner's quota of collections; null: the version is not charged.
   std::shared_ptr<const Quota> quota() const;
   // Bytes of all buffers.
   uint64_t size() const;
-  // The distinct chunks of the buffers.
+  // Returns the distinct chunks of the buffers, which own them.
   std::set<SharedChunk*> chunks() const;
 };
 
+// The most buffers of a version.
 inline constexpr size_t kMaxCollectionBuffers = 1024;
 
-// Checks the contents against buffers of these sizes, in bytes. Messages name
-// the array.
-//  INVALID_ARGUMENT: a bad name, a duplicate name, too much metadata, no
-//    buffers or over kMaxCollectionBuffers, or an array whose size does not
-//    match its dtype, shape and strides, or whose offset is not a multiple of
-//    its element size.
-//  OUT_OF_RANGE: an array beyond its buffer's end, or in no buffer.
+// Checks the contents against buffers of these sizes, in bytes. An error of an
+// array names the array.
+//  INVALID_ARGUMENT: the collection's name is bad; an array's name is bad or
+//    occurs twice; there is too much metadata; there are no buffers, or more
+//    than kMaxCollectionBuffers; an array's size does not match its dtype,
+//    shape and strides; or its offset is not a multiple of its element size.
+//  OUT_OF_RANGE: an array is beyond its buffer's end, or in no buffer.
 absl::Status CheckContents(const v1::CommitCollection& contents,
                            absl::Span<const uint64_t> buffer_sizes);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is told of changes of collections. A watcher is told of the changes that
-// its client may see, of one collection or of all.
+// The watchers of collections. A watcher is a callback that gets the changes of
+// one collection, or of all, that its client may see.
 //
-// CollectionTable guards it by its lock, under which watchers are told: so each
-// watcher learns of all changes in their order.
+// CollectionTable calls this class under its lock, so the callbacks run under
+// that lock, too. So each watcher gets all changes in their order.
 #ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_WATCHERS_H_
 #define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_WATCHERS_H_
 
@@ -20,8 +20,8 @@
 
 namespace holdfast::collections {
 
-// The client of a call. A viewer that sees all collections may still open only
-// those that it could open otherwise.
+// The client of a call. `sees_all` lets an operator see and manage all
+// collections; it does not let the client open more of them.
 struct Viewer {
   std::string client;
   bool sees_all = false;
@@ -34,20 +34,21 @@ struct Viewer {
 // Not thread-safe.
 class CollectionWatchers {
  public:
-  // The changes of one call, at least one. All watchers get the same object,
-  // because a call may change every version.
+  // One change or more, all made by one call. All watchers share one object,
+  // because a call may change every version of a collection.
   using Changes = std::shared_ptr<const std::vector<v1::CollectionChange>>;
   // Must not call the table.
   using Told = std::function<void(const Changes&)>;
 
-  // Adds a watcher of the collection `name`, or of all if it is empty. Tells it
-  // first of the latest version of each collection that it watches. Returns a
-  // number for Remove.
+  // Adds a watcher of the collection `name`, or of all if `name` is empty.
+  // Calls `told` before it returns with the latest version of each collection
+  // of `present` that it watches, if there is any. Returns a number for Remove.
   int64_t Add(const Viewer& viewer, const std::string& name, Told told,
               const Collections& present);
   void Remove(int64_t watcher) { watchers_.erase(watcher); }
 
-  // Tells of a change of these versions; of nothing if there are none.
+  // Calls the watchers of the collection with a change of each of these
+  // versions. Does nothing if there are no versions.
   void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
             const std::vector<uint64_t>& versions) const;
 
@@ -61,7 +62,7 @@ class CollectionWatchers {
   };
 
   std::map<int64_t, Watcher> watchers_;
-  int64_t last_ = 0;  // number
+  int64_t last_ = 0;  // the number of the last watcher
 };
 
 }  // namespace holdfast::collections

@@ -17,17 +17,19 @@
 
 namespace holdfast::collections {
 
-// A queue of moves of collection versions off their devices and back, which run
-// one at a time. Readers, which are sessions that open a suspended version,
-// cannot continue without the move, so they are served before calls of Suspend
-// and Resume. Each group is served in order of arrival. Thread-safe.
+// A queue of moves of collection versions off their devices and back. One move
+// runs at a time. A move is for a reader (a session that opens a suspended
+// version) or for a call of Suspend or Resume. Readers are served before calls,
+// because they cannot continue without the move. Readers, and calls, are served
+// in order of arrival. Thread-safe.
 class MoveTurns {
  public:
   // The most waiting calls of one client.
   static constexpr size_t kMaxWaitingCalls = 2;
 
-  // A place in the queue, and after Await the turn. The destructor gives up the
-  // place or the turn. REQUIRES: the queue outlives the place.
+  // A place in the queue; after Await, the right to move. The destructor gives
+  // either up, so that the next move can begin. REQUIRES: the queue outlives
+  // the place.
   class Place {
    public:
     ~Place();
@@ -36,7 +38,8 @@ class MoveTurns {
 
    private:
     friend class MoveTurns;
-    using Key = std::pair<bool, uint64_t>;  // a call; its number
+    // (true for a call and false for a reader, number of the place)
+    using Key = std::pair<bool, uint64_t>;
     Place(MoveTurns& turns, Key key) : turns_(turns), key_(key) {}
 
     MoveTurns& turns_;
@@ -44,16 +47,17 @@ class MoveTurns {
     bool has_turn_ = false;
   };
 
-  // Waits for all places to end.
+  // Blocks until all places have ended.
   ~MoveTurns();
 
-  // Add a place behind the others of its group. RESOURCE_EXHAUSTED:
-  // kMaxWaitingCalls calls of this client wait.
+  // Add a place behind the other readers or calls. RESOURCE_EXHAUSTED:
+  // kMaxWaitingCalls calls of this client wait already.
   std::unique_ptr<Place> AddReader();
   absl::StatusOr<std::unique_ptr<Place>> AddCall(const std::string& client);
 
-  // Blocks until it is the place's turn. Calls `given_up` several times a
-  // second. CANCELLED: `given_up` returned true.
+  // Blocks until the place is the first and no move runs. Calls `given_up`
+  // several times a second meanwhile. CANCELLED: `given_up` returned true.
+  // REQUIRES: called once for each place.
   absl::Status Await(Place& place, const std::function<bool()>& given_up);
 
  private:

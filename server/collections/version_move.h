@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A move of a version's memory off its device or back, and the rule which
-// memory may leave.
+// A move of a version's memory off its device or back, and the rule that says
+// which memory may leave its device.
 //
-// A chunk may leave its device if all versions that have it are suspended, and
-// nobody but versions holds it: no reader, no session that made or imported it,
-// and no token by which somebody could get it. A reader stands in the version's
-// list before it gets any memory. So the last check, in
+// A chunk may leave its device if all versions that contain it are suspended,
+// and only versions hold it: no reader, no session that made or imported the
+// chunk, and no token with which a session could import it. A reader is entered
+// in the version's list before it gets any memory. So the last check, in
 // CollectionTable::FinishSuspension, is final.
 //
-// Functions of collections that do not change meanwhile: CollectionTable calls
-// them under its lock.
+// CollectionTable calls all functions under its lock, so that collections do
+// not change during a call.
 #ifndef HOLDFAST_SERVER_COLLECTIONS_VERSION_MOVE_H_
 #define HOLDFAST_SERVER_COLLECTIONS_VERSION_MOVE_H_
 
@@ -28,18 +28,22 @@ namespace holdfast::collections {
 
 struct VersionMove {
   std::shared_ptr<const CollectionVersion> version;
-  std::vector<SharedChunk*> chunks;  // chunks of the version to move
+  // The chunks of the version to move. `version` keeps them alive.
+  std::vector<SharedChunk*> chunks;
+  // The state that the version has again if the move is cancelled.
   Collection::Memory before = Collection::Memory::kResident;
 
   // New places of the bytes, in the order of the chunks.
   using Places = std::vector<SharedChunk::Place>;
-  // Exchanges each place for the old place of its chunk.
+  // Moves each chunk to its place in `places`, and puts the chunk's old place
+  // there. REQUIRES: there is a place for each chunk.
   void Exchange(Places* places) const;
 };
 
-// Returns the version's chunks that no version on a device needs. `all` are the
-// collections of the daemon; `collection` is the version's.
-// FAILED_PRECONDITION: the version has readers, or such a chunk is mapped.
+// Returns the version's chunks that are on a device and may leave it if the
+// version is suspended. `all` are the collections of the daemon; `collection`
+// is the version's. FAILED_PRECONDITION: the version has readers, or a chunk
+// that no version needs is or may be mapped elsewhere.
 absl::StatusOr<std::vector<SharedChunk*>> ChunksToLeave(
     const Collections& all, const Collection& collection,
     const CollectionVersion& version);
@@ -47,9 +51,10 @@ absl::StatusOr<std::vector<SharedChunk*>> ChunksToLeave(
 // Returns the version's chunks that are not on their devices.
 std::vector<SharedChunk*> ChunksAway(const CollectionVersion& version);
 
-// The version's number and its collection, for messages.
+// Returns the version's number and its collection's name, for messages.
 std::string Named(const CollectionVersion& version);
-// Return FAILED_PRECONDITION: the version is suspended already, or is not.
+// Return the FAILED_PRECONDITION error that says that the version is suspended
+// already, or that it is not suspended. Neither function checks the version.
 absl::Status IsSuspended(const CollectionVersion& version);
 absl::Status IsNotSuspended(const CollectionVersion& version);
 

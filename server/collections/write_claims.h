@@ -17,51 +17,59 @@
 
 namespace holdfast::collections {
 
-// Queues the sessions that claim to write a collection's first version, in
-// order of arrival. Not thread-safe.
+// The sessions that claim to write a collection's first version, in order of
+// arrival. The first session of a collection is its writer: it may write, and
+// the others wait. Not thread-safe.
 class WriteClaims {
  public:
   // Owner and name.
   using Key = std::pair<std::string, std::string>;
-  // Called with nullopt when the session may write, with the version that
-  // another session has written, or with an error when the claim has ended.
-  // Each at most once, and nothing after a version or an error.
+  // Called with nullopt when the session may write, with the version when it
+  // was written, or with an error when the claim has ended. A call with nullopt
+  // comes at most once, and no call follows a version or an error. Must not
+  // call this object.
   using Answer = std::function<void(
       const absl::StatusOr<std::optional<v1::CollectionVersion>>&)>;
 
   static constexpr size_t kMaxWaiting = 4096;
 
-  // Adds a claim. The first claim of a key is told to write; the others wait.
-  // Returns a number for Remove; 0 if too many wait.
+  // Adds a claim. Calls `answer` with nullopt before it returns if the claim is
+  // the first of its key. Returns a number for Remove; 0 if there are
+  // kMaxWaiting claims.
   int64_t Add(const Key& key, const std::string& session, Answer answer);
-  // Removes a claim. If it was the writer's, tells the next session to write.
-  // Returns the claim's key, if there is such a claim.
+  // Removes a claim without an answer. If it was the writer's, the next session
+  // becomes the writer. Returns the claim's key; nothing if there is no such
+  // claim.
   std::vector<Key> Remove(int64_t claim);
   // Removes the claims of a session that has ended, and answers them with
-  // CANCELLED.
+  // CANCELLED. Where the session was the writer, the next session becomes the
+  // writer. Returns the keys of the claims.
   std::vector<Key> EndSession(const std::string& session);
 
-  // Notes that an earlier daemon has told the session to write. Other claims
-  // wait until the session claims the key again or ends.
+  // Makes the session the writer, because an earlier daemon has done so. Other
+  // claims wait until the session has written or ended. A claim of the session
+  // is answered with nullopt again.
   void Expect(const Key& key, const std::string& session);
-  // Returns the session that was told to write; empty if there is none.
+  // Returns the writer's session; empty if there is none.
   std::string WriterOf(const Key& key) const;
 
-  // FAILED_PRECONDITION: another session writes it.
+  // Checks whether the session may write. FAILED_PRECONDITION: another session
+  // is the writer.
   absl::Status MayWrite(const Key& key, const std::string& session) const;
-  // Answers all waiting claims with the version.
+  // Removes all claims of the key, and answers them with the version that was
+  // written.
   void Resolve(const Key& key, const v1::CollectionVersion& version);
 
  private:
   struct Claim {
-    int64_t number = 0;  // 0: expected, has no answer to call
+    int64_t number = 0;  // 0: made by Expect, and has no answer to call
     std::string session;
     Answer answer;
   };
   using Claims = std::map<Key, std::list<Claim>>;
 
   // Removes the claims of the key for which `is_gone` returns true. If the
-  // writer's claim is among them, tells the next session to write.
+  // writer's claim is among them, the next session becomes the writer.
   void RemoveIf(Claims::iterator claims,
                 const std::function<bool(const Claim&)>& is_gone);
 

@@ -9,17 +9,18 @@
 
 namespace holdfast {
 
-// Returns the key of a compilation in the cache: 32 bytes, the SHA-256 over
-// everything that determines its result. `compiler` is the identity of the
-// compiler; `request` has target and arch. Every field counts, also the
-// source's name, which messages and PTX may contain, and the order of options,
-// which may matter to the compiler. The order of headers in the map does not
-// count.
+// Returns the key of a compilation in the cache: 32 bytes, the SHA-256 of
+// everything that determines the result. `compiler` is the identity of the
+// compiler (server/compile/installation.h). Every field of `request` counts,
+// also the source's name, which messages and PTX may contain, and the order of
+// options, which may matter to the compiler. The order of headers in the map
+// does not count. REQUIRES: `request` has target and arch.
 std::string CompileKey(absl::string_view compiler,
                        const v1::CompileRequest& request);
 
-// The same for a link, with all inputs of `request.inputs` in order, by their
-// hashes and formats. REQUIRES: no input has data.
+// Returns the key of a link. The inputs count in their order, by their hashes
+// and formats. REQUIRES: no input has data: LinkJob::request() is such a
+// request.
 std::string LinkKey(absl::string_view compiler, const v1::LinkRequest& request);
 
 }  // namespace holdfast

@@ -2,9 +2,9 @@
 //
 // Decides which caller may compile next. Each caller has a queue of its own (a
 // line), and the lines take turns: a caller waits for at most one compilation
-// of each other caller. If there are several slots, a caller gets the last one
-// only while no other caller waits or has sent a request within kKnown. The
-// daemon's own requests, whose name is empty, may take every slot.
+// of each other caller. If there are several slots, a caller gets the last free
+// slot only while no other caller waits or has sent a request within kKnown.
+// The daemon's own requests, which have an empty name, may take every slot.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto turn, queue.Enter(caller));
 //   ... compile, and give up if turn->recalled() ...
@@ -55,9 +55,9 @@ class CompileQueue {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // Returns true if the slot is needed: another caller has waited for
-    // kPatience, and this caller had every slot. The job must then end, and may
-    // call EnterAgain.
+    // Returns true if another caller needs the slot, because it has waited for
+    // kPatience while this caller had every slot. The job must then end and
+    // destroy the turn, and may call EnterAgain.
     bool recalled() const { return running_->recalled; }
 
    private:
@@ -75,18 +75,20 @@ class CompileQueue {
   CompileQueue(size_t slots, size_t max_waiting, Clock clock = &SteadyTime)
       : slots_(slots), max_waiting_(max_waiting), clock_(std::move(clock)) {}
 
-  // Blocks until the caller gets a slot. Reports the request's place in the
-  // queue meanwhile. RESOURCE_EXHAUSTED: no slot is free, and the queue has no
-  // place for another request of the caller. CANCELLED: the caller has gone.
+  // Blocks until the caller gets a slot, and reports the request's place in the
+  // queue meanwhile. REQUIRES: the queue outlives the turn.
+  // RESOURCE_EXHAUSTED: no slot is free, and the queue has no place for another
+  // request of the caller. CANCELLED: the caller has gone.
   absl::StatusOr<std::unique_ptr<Turn>> Enter(const CompileCaller& caller);
-  // The same for a recalled job: it becomes the first of its line, and is never
-  // refused for lack of room.
+  // Like Enter, for a recalled job. The request becomes the first of its line,
+  // and is never refused for lack of room.
   absl::StatusOr<std::unique_ptr<Turn>> EnterAgain(const CompileCaller& caller);
 
-  // The number of requests that wait in Enter now.
+  // The number of requests that wait for a slot now.
   size_t length() const;
 
  private:
+  // One waiting request.
   struct Ticket {
     absl::Duration since;
     std::unique_ptr<Turn> turn;  // null: not served yet
@@ -99,6 +101,8 @@ class CompileQueue {
 
   absl::StatusOr<std::unique_ptr<Turn>> Await(const CompileCaller& caller,
                                               Ticket* ticket);
+  // Checks whether another request of the caller may wait. RESOURCE_EXHAUSTED:
+  // see Enter.
   absl::Status CheckRoom(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the ticket to the caller's line, and serves it if a slot is free.
@@ -135,8 +139,8 @@ class CompileQueue {
   size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   // The times of the callers' last requests, without the daemon's own requests.
   std::map<std::string, absl::Duration> known_ ABSL_GUARDED_BY(mutex_);
-  Lines lines_
-      ABSL_GUARDED_BY(mutex_);  // none is empty; the front is served next
+  // No line is empty. The front is served next.
+  Lines lines_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

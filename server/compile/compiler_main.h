@@ -10,8 +10,9 @@
 
 namespace holdfast {
 
-// The limits of a worker. Beyond `memory_bytes` it exits with kOutOfMemoryExit;
-// beyond `cpu_time` SIGXCPU ends it. Earlier compilations do not count.
+// The limits of a worker process. A worker that needs more than `memory_bytes`
+// exits with kOutOfMemoryExit; SIGXCPU ends a worker whose compilation takes
+// more than `cpu_time`.
 struct CompilerLimits {
   uint64_t memory_bytes = uint64_t{8} << 30;   // address space
   absl::Duration cpu_time = absl::Minutes(2);  // of one compilation
@@ -22,11 +23,13 @@ inline constexpr int kOutOfMemoryExit = 70;
 
 // Runs a compiler worker: loads the compilers, reports them, and runs the jobs
 // of the channel, one at a time, until the channel closes. Returns the exit
-// code. A source that exceeds a limit ends this process only.
+// code of the process. A source that exceeds a limit ends this process, and no
+// other.
 //
-// The sandbox is closed after the compilers are loaded, before the first job:
-// then only their directories can be read. The first message has a memfd that
-// receives the process's stderr; it is emptied before each job.
+// The sandbox is closed after the compilers are loaded and before the first
+// job. From then on only the compilers' directories can be read. The first
+// message has the memfd that the process's stderr is redirected to; it is
+// emptied before each job.
 int CompilerMain(Channel channel, const CompilerLimits& limits,
                  const SandboxStart& sandbox);
 

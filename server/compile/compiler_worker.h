@@ -27,12 +27,12 @@ class CompilerWorker {
   };
 
   // Blocks until the process has loaded the compilers, for at most a minute.
-  // UNAVAILABLE: the process could not start. Other errors come from loading
-  // the compilers.
+  // UNAVAILABLE: the process has ended or did not report in time, and was
+  // killed. Other errors come from loading the compilers.
   static absl::StatusOr<std::unique_ptr<CompilerWorker>> Create(
       std::unique_ptr<ChildProcess> process);
 
-  // Returns "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
+  // Returns the compilers' versions: "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   const std::string& backend() const { return backend_; }
 
   // Returns the compilers that the process has loaded.
@@ -44,13 +44,15 @@ class CompilerWorker {
   // Returns the number of jobs that were started.
   size_t jobs() const { return jobs_; }
 
-  // Runs one job and blocks until its end. `fd` is the job's descriptor; -1:
-  // none. Kills the process at the time limit, or when the caller has gone.
-  // Fails as the compiler does (see CompileService), or with:
-  // DEADLINE_EXCEEDED: the limit of time or of processor time. CANCELLED: the
-  // caller has gone. RESOURCE_EXHAUSTED: the process has no memory, or the
-  // daemon no descriptor. ABORTED: the compiler crashed; the last 4 KiB of its
-  // stderr are the log of the ErrorDetail.
+  // Runs one job and blocks until its end. `fd` is the job's descriptor, which
+  // is borrowed; -1: none. Kills the process at the time limit, or when the
+  // caller has gone. Fails as the compiler does (see CompileService), or with:
+  //  DEADLINE_EXCEEDED: the job took more than its time or processor time.
+  //  CANCELLED: the caller has gone.
+  //  RESOURCE_EXHAUSTED: the process needs more memory than it may have, or the
+  //    daemon is at its limit of descriptors.
+  //  ABORTED: the compiler crashed. The last 4 KiB of its stderr are the log of
+  //    the ErrorDetail.
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
                              absl::Duration time_limit,
                              const CompileCaller& caller);
@@ -72,13 +74,14 @@ class CompilerWorker {
         installation_(ready.installation()),
         confinement_(ready.confinement()) {}
 
-  // Waits for the reply and returns its descriptor. Checks from time to time
-  // whether the caller has gone.
+  // Waits for the reply, and returns its descriptor. Checks whether the caller
+  // has gone every kCallerInterval.
   absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
                                  absl::Duration time_limit,
                                  const CompileCaller& caller);
 
-  // Returns the error of a process that did not answer.
+  // Returns the error of a process that did not answer, and ends the process.
+  // `received` is the error of the channel.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
 
   // Returns the last 4 KiB of the process's stderr during this job.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The identity of the installed compilers, stored for the next daemon. With it
-// the next daemon finds earlier results before its first worker has loaded the
-// compilers.
+// The identity of the installed compilers, which is part of each CompileKey. It
+// is also stored in a file, so that the next daemon finds earlier results
+// before its first worker has loaded the compilers.
 #ifndef HOLDFAST_SERVER_COMPILE_INSTALLATION_H_
 #define HOLDFAST_SERVER_COMPILE_INSTALLATION_H_
 
@@ -15,25 +15,28 @@
 
 namespace holdfast {
 
-// Returns the state of the places where compilers are searched: the
-// environment, and device, inode, size and times of each place and of each of
-// `files`. While it stays the same, the same compilers are loaded. Empty if a
-// file cannot be examined.
+// Returns a text that describes the places where compilers are searched: the
+// environment variables, and device, inode, size and times of each place and of
+// each of `files`. While the text stays the same, the same compilers are
+// loaded. Empty if one of `files` cannot be read.
 std::string InstallationState(const std::vector<std::string>& files);
 
-// Describes the loaded compilers, with the present state. Identity and state
-// are empty if a file cannot be examined.
+// Describes the loaded compilers: their identity, their files, and the present
+// InstallationState. Identity and state are empty if a file of the compilers
+// cannot be examined.
 internal::Installation DescribeInstallation(const compile::Compiler& compiler);
 
-// The name of the file with the installation, in the directory of the cache.
+// The name of the file with the installation in the directory of the DiskCache.
 inline constexpr char kInstallationFile[] = "compilers";
 
-// Reads this file from the cache's directory. Like the programs there, it must
-// belong to this user. The result has no identity if there is no such file, or
-// if the installed compilers have changed.
+// Reads kInstallationFile in `directory`. The result is empty if there is no
+// such file, if another user could have written it, or if the installed
+// compilers have changed.
 internal::Installation ReadInstallation(const std::string& directory);
 
-// Replaces the file atomically. Writes nothing if the content is unchanged.
+// Replaces kInstallationFile in `directory` atomically, and makes the directory
+// if it is missing. Writes nothing if the content is unchanged. Returns the
+// error of the system.
 absl::Status WriteInstallation(const std::string& directory,
                                const internal::Installation& installation);
 

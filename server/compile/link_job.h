@@ -13,24 +13,26 @@
 
 namespace holdfast {
 
-// A link request with its inputs, found and named by their hashes.
+// A link request whose inputs were looked up.
 class LinkJob {
  public:
-  // Hashes the inputs in the request, and looks the other inputs up in the
-  // store; the job keeps them alive. NOT_FOUND: an input is not stored.
-  // INVALID_ARGUMENT: an input has no format. RESOURCE_EXHAUSTED: the inputs
-  // have more than kMaxLinkBytes. REQUIRES: CheckLinkRequest is OK; target and
-  // arch are set.
+  // Hashes the inputs whose bytes are in the request, and finds the others in
+  // the store by their hashes; the job keeps these alive. NOT_FOUND: an input
+  // is not stored. INVALID_ARGUMENT: an input has no format.
+  // RESOURCE_EXHAUSTED: the inputs have more than kMaxLinkBytes. REQUIRES:
+  // CheckLinkRequest is OK; target and arch are set.
   static absl::StatusOr<LinkJob> Create(v1::LinkRequest request,
                                         ObjectStore& store);
 
-  // The request with hash and format of each input, for LinkKey.
+  // The request with the hash, name and format of each input, for LinkKey. The
+  // inputs have no data.
   const v1::LinkRequest& request() const { return request_; }
 
-  // Returns the message for a worker; the descriptor of Parts is sent with it.
+  // Returns the message for a worker. It must be sent with the descriptor of
+  // Parts.
   internal::ToCompiler Message() const;
-  // Returns a sealed memfd with the bytes of all inputs, in the order of the
-  // message's parts, which have their sizes.
+  // Returns a sealed memfd with the bytes of all inputs, one after the other.
+  // The parts of Message have the same order, and give the sizes.
   absl::StatusOr<UniqueFd> Parts() const;
 
  private:
@@ -44,7 +46,7 @@ class LinkJob {
   absl::Status Take(ObjectStore& store, v1::LinkInput* input);
 
   v1::LinkRequest request_;
-  std::vector<Input> inputs_;  // as request_.inputs
+  std::vector<Input> inputs_;  // in the order of request_.inputs
 };
 
 }  // namespace holdfast

@@ -21,21 +21,25 @@ namespace holdfast {
 // defaults, uses the cache or a worker, and puts the object into the store.
 // Thread-safe.
 //
-// The cache's key includes the compiler. A result of another compiler, after an
-// update of the toolkit, is returned but not cached.
+// The cache's key includes the compiler's identity. If a worker of another
+// compiler has made the result, because the toolkit was updated meanwhile, the
+// result is returned but not cached.
 class ProgramCompiler {
  public:
-  // The defaults of requests without a target.
+  // The defaults of requests without a target or an arch.
   struct Defaults {
     v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
     std::string arch;
     int driver_version = 0;  // of cuDriverGetVersion; 0: unknown
   };
+  // Returns the defaults that the device has. Blocks until they are known, or
+  // the deadline; with an infinite past, does not block.
   using DefaultsSource =
       std::function<absl::StatusOr<Defaults>(absl::Time deadline)>;
 
-  // REQUIRES: all outlive the compiler. `defaults` is called only if a request
-  // needs it.
+  // REQUIRES: all arguments passed by reference outlive this object. `defaults`
+  // is called by any thread, for requests that lack a target or arch and for
+  // warnings.
   ProgramCompiler(CompilerPool& pool, ObjectStore& store, CompileCache& cache,
                   DefaultsSource defaults)
       : pool_(pool),
@@ -43,8 +47,9 @@ class ProgramCompiler {
         cache_(cache),
         defaults_(std::move(defaults)) {}
 
-  // The result of a lookup in memory: the answer, if it was there, and the key,
-  // so that Compile need not hash the request again.
+  // The result of a lookup in memory: the answer, if it was there, and the key
+  // with the values that it was made of, so that Compile need not hash the
+  // request again.
   struct Lookup {
     std::optional<v1::CompileResponse> found;
     std::string key;  // empty: not looked up
@@ -53,11 +58,14 @@ class ProgramCompiler {
     std::string arch;
   };
 
-  // Looks up Compile's answer in memory; never blocks. Requests that take long
-  // to hash are not looked up. REQUIRES: the caller may compile.
+  // Looks up Compile's answer in memory; never blocks. Ignores requests over
+  // 256 KiB, because they take long to hash. REQUIRES: the caller may compile.
   Lookup Find(const v1::CompileRequest& request);
 
-  // See CompileService. `lookup` is the result of Find for this request.
+  // Carry out the calls of CompileService, and block until the result is there.
+  // Fail as CheckCompileRequest or CheckLinkRequest, LinkJob::Create,
+  // CompilerPool::Run and CompileCache::Get. `lookup` is the result of Find for
+  // this request.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
                                               const CompileCaller& caller,
                                               const Lookup& lookup);
@@ -69,14 +77,15 @@ class ProgramCompiler {
                                         const CompileCaller& caller);
 
  private:
-  // Fills in the fields that the request leaves to the device, as far as the
-  // compilers support its values.
+  // Fills in target and arch if the request leaves them to the device. The
+  // target becomes PTX if the device's target would need nvJitLink, and that is
+  // not installed.
   template <typename Request>
   absl::Status FillIn(absl::Time deadline,
                       const internal::Installation& installed,
                       Request* request);
 
-  // REQUIRES: target and architecture are set.
+  // Looks up a request in memory. REQUIRES: target and architecture are set.
   Lookup FindComplete(const std::string& identity,
                       const v1::CompileRequest& request);
 
@@ -87,17 +96,17 @@ class ProgramCompiler {
     internal::ToCompiler job;
     const LinkJob* link = nullptr;  // the inputs of a link
   };
-  // Takes the object from the cache, or makes it in a worker, and puts it into
-  // the store.
+  // Takes the object from the cache, or makes it in a worker. Puts it into the
+  // store, and returns the response.
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);
   // Makes the object in a worker, and copies it out of the worker's memory.
   absl::StatusOr<CompileCache::Outcome> CompileUncached(
       const Making& making, const CompileCaller& callers);
-  // Returns the response, after putting the object into the store, which may
-  // have dropped it since it was cached.
+  // Returns the response. Puts the object into the store first, because the
+  // store may have dropped it since it was cached.
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
-  // Adds warnings to those of the compiler.
+  // Adds PtxVersionWarning to the compiler's warnings, if the driver is known.
   void AddWarnings(const CompiledProgram& program,
                    v1::CompileResponse* response);
 

@@ -20,12 +20,14 @@ inline constexpr size_t kMaxNameExpressions = 1024;
 inline constexpr size_t kMaxLinkInputs = 1024;
 inline constexpr size_t kMaxLinkBytes = size_t{256} << 20;  // of all inputs
 
-// Makes all checks that need no compiler, with the codes of CompileService. The
-// daemon checks before it takes a worker, and the worker checks again.
+// Make all checks that need no compiler, and return the error for the client.
+// The daemon checks a request before it takes a worker, and the worker checks
+// the request again.
 //
 // RESOURCE_EXHAUSTED: the sources or the headers are over their limit.
-// INVALID_ARGUMENT: too many names or inputs, no inputs, an unknown language,
-// target, arch or option, or a name with a directory.
+// INVALID_ARGUMENT: there are too many name expressions, too many inputs or no
+// inputs; the language, target, arch or an option is unknown; or the source's
+// name has a directory.
 absl::Status CheckCompileRequest(const v1::CompileRequest& request);
 absl::Status CheckLinkRequest(const v1::LinkRequest& request);
 
@@ -34,8 +36,8 @@ absl::Status CheckLinkRequest(const v1::LinkRequest& request);
 absl::StatusOr<compile::ProgramSource> ToProgramSource(
     const v1::CompileRequest& request);
 
-// Converts the job to core's type. Its inputs are in `bytes`, which is
-// borrowed.
+// Converts the job to core's type. `bytes` has the bytes of all inputs; it must
+// outlive the result. INTERNAL: `bytes` is shorter than the inputs.
 absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
                                                  absl::string_view bytes);
 
@@ -43,7 +45,8 @@ absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
 // or 'linking "a.ptx" and 2 more to a cubin'.
 std::string Describe(const internal::ToCompiler& job);
 
-// INVALID_ARGUMENT: unspecified or unknown.
+// Convert between the protocol's and core's object formats. INVALID_ARGUMENT:
+// the format is unspecified or unknown.
 absl::StatusOr<compile::ObjectFormat> ToFormat(v1::ObjectFormat format);
 v1::ObjectFormat ToProto(compile::ObjectFormat format);
 

@@ -9,16 +9,17 @@
 
 namespace holdfast {
 
-// Returns the PTX version of a module, 90 for PTX 9.0; 0 if it has none. `head`
-// is the module's beginning.
+// Returns the PTX version that a module declares, such as 90 for PTX 9.0; 0 if
+// there is no valid .version directive in `head`, the module's beginning.
 int PtxVersionOf(absl::string_view head);
 
 // Returns the version of an object's PTX; 0 if the object is not PTX.
 int PtxVersionOf(const StoredObject& object);
 
-// Returns a warning if this driver cannot load the PTX because its version is
-// too new; otherwise empty. `driver_version` is the result of
-// cuDriverGetVersion, such as 13000. 0 means unknown, for both.
+// Returns a warning if this driver cannot load the PTX because the PTX version
+// is too new; otherwise an empty string. `driver_version` is the result of
+// cuDriverGetVersion, such as 13000. For both arguments 0 means unknown, which
+// gives no warning.
 std::string PtxVersionWarning(int ptx_version, int driver_version);
 
 }  // namespace holdfast

@@ -13,16 +13,18 @@ namespace holdfast::server {
 // The command lines of the processes that the daemon starts. They run the
 // daemon's own binary in another role; main.cc reads the arguments.
 
-// Returns true if other users than the daemon's own may connect.
+// Returns true if users other than the daemon's own may connect.
 bool ServesOthers(const Config& config);
 
-// `role` is "executor", or "probe" for the same driver in the same sandbox.
-// Requires the sandbox if the operator does, or if other users' kernels run as
-// native code.
+// Returns the arguments of an executor, or of a probe, which uses the same
+// driver in the same sandbox. `role` is "executor" or "probe". The arguments
+// require the sandbox if the configuration does, or if other users' kernels run
+// as native code.
 std::vector<std::string> ExecutorArguments(const Config& config,
                                            const char* role);
 
-// Adds the flag for the device of an executor's first context, or of a probe.
+// Returns `arguments` with the flag for the device of an executor's first
+// context, or of a probe.
 std::vector<std::string> OnDevice(std::vector<std::string> arguments,
                                   uint32_t device);
 

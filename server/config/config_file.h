@@ -12,7 +12,7 @@
 
 namespace holdfast::server {
 
-// The type name of options that are octal modes of files.
+// The type name, in the help text, of options that are octal file modes.
 inline constexpr char kModeType[] = "MODE";
 
 // Reads the file that --config names. The file is TOML without tables; each key
@@ -23,16 +23,17 @@ class ConfigFile : public CLI::Config {
   // REQUIRES: `app` has the option --config, and outlives this object.
   explicit ConfigFile(const CLI::App& app) : app_(app) {}
 
-  // Throws CLI::ConfigError for a wrong file, with a message such as
-  // "FILE:LINE:COLUMN: unknown key 'lisen'; ...".
+  // Returns the options that the file sets. Throws CLI::ConfigError if the file
+  // is wrong, with a message such as "FILE:LINE:COLUMN: unknown key 'lisen';
+  // ...".
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
   std::string to_config(const CLI::App*, bool, bool,
                         std::string) const override {
     return "";
   }
 
-  // Returns an error about an option. If the file sets this option, the result
-  // begins with the place of the key: "FILE:2:1: max-sessions: ...".
+  // Returns the message `error`, with the place of the key in front if the file
+  // sets an option that the message names: "FILE:2:1: max-sessions: ...".
   std::string WithPlace(const std::string& error) const;
 
  private:

@@ -8,9 +8,10 @@
 
 namespace holdfast::server {
 
-// Reads the command line and the configuration file that it may name. If the
-// process must exit, because it has printed the help or an error in a flag,
-// returns nullopt and sets `exit_code`.
+// Reads the command line and the configuration file that it may name. Prints
+// the help or the version if the command line has such an option, or an error
+// if an option is wrong. It then returns nullopt, and sets `exit_code` to the
+// exit code of the process.
 std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
 
 }  // namespace holdfast::server

@@ -14,28 +14,36 @@
 
 namespace holdfast::server {
 
-// Makes `path` with mode 0700, and its missing parents with 0755, unless it
-// exists. Users to whom `socket_mode` allows the sockets in it may enter it.
-// PERMISSION_DENIED: the path belongs to another user, or is not a directory.
+// Makes the directory `path`, and its missing parents with mode 0755, unless
+// `path` exists. The mode of `path` is 0700, and also lets the group or others
+// search it if `socket_mode` lets them write to sockets. PERMISSION_DENIED: the
+// path is not a directory, belongs to another user, or other users may write to
+// it. Fails also with the error of mkdir().
 absl::Status MakePrivateDirectory(const std::string& path, mode_t socket_mode);
 
 // The directory of this daemon's executor sockets, in the runtime directory.
-// The destructor removes it; Create removes the directories of killed daemons.
-// A descriptor of the directory holds a lock on it, which shows that its daemon
-// lives or will have a successor.
+// The destructor removes the directory with its contents; Create removes the
+// directories of killed daemons. A descriptor of the directory holds a lock on
+// it. The lock shows that the daemon lives, or that a next daemon can take the
+// directory over.
 class RuntimeDirectory {
  public:
-  // Checks what Create needs of `parent`, and makes nothing.
+  // Checks whether Create could make and use `parent`, and makes nothing.
+  // INVALID_ARGUMENT: the path is too long for the paths of sockets in it.
+  // PERMISSION_DENIED: it cannot be made or used.
   static absl::Status Check(const std::string& parent);
+  // Makes the directory, and `parent` if it is missing. INVALID_ARGUMENT: as
+  // Check. Fails also as MakePrivateDirectory.
   static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Create(
       const std::string& parent, mode_t socket_mode);
-  // Takes over the directory of the earlier daemon. INVALID_ARGUMENT: `fd` is
-  // not such a directory in `parent`.
+  // Takes over the directory of the earlier daemon, whose descriptor is `fd`.
+  // INVALID_ARGUMENT: `fd` is not such a directory in `parent`.
   static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Adopt(
       const std::string& parent, UniqueFd fd);
   ~RuntimeDirectory();
 
   const std::string& path() const { return path_; }
+  // The descriptor with the lock; the object keeps it open.
   int descriptor() const { return fd_.get(); }
 
  private:

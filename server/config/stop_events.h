@@ -11,9 +11,8 @@
 
 namespace holdfast::server {
 
-// The events for the daemon's main thread: signals and calls that make it stop,
-// reload its files or upgrade. The thread waits on their descriptors. SIGUSR1
-// is ignored.
+// The events for the daemon's main thread: signals and calls that make the
+// daemon stop, reload its files or upgrade.
 class StopEvents {
  public:
   enum class Event {
@@ -26,14 +25,18 @@ class StopEvents {
     kTimeout,
   };
 
-  // Blocks the signals in this thread and in threads that it starts later.
-  // REQUIRES: the process has no other thread. `watch_fd` is borrowed; -1:
-  // none.
+  // Blocks the signals of the events in this thread and in threads that it
+  // starts later, and makes the process ignore SIGUSR1. `watch_fd` is the
+  // watched descriptor, which is borrowed; -1: none. REQUIRES: the process has
+  // no other thread.
   static absl::StatusOr<std::unique_ptr<StopEvents>> Create(int watch_fd);
 
+  // Blocks until an event has come, and returns it; kTimeout at the deadline.
+  // kParentGone, kDrained and kFailed are returned again by later calls.
   Event Wait(absl::Time deadline);
 
-  // Any thread may call the Notify methods.
+  // Any thread may call the Notify methods. They do not block.
+  // Notes that the last session has ended while the daemon drains.
   void NotifyDrained();
   // Makes the daemon upgrade to its successor.
   void NotifyUpgrade();

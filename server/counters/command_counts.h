@@ -13,18 +13,20 @@
 namespace holdfast {
 
 // Counts a session's commands by kind and outcome, in memory that the
-// supervisor reads (counter_page.h). One thread counts, any thread may read.
-// Counting takes a load and a store, without a locked instruction.
+// supervisor reads (counter_page.h). One thread at a time may call Add; any
+// thread may read. Add takes a load and a store, without a locked instruction.
 class CommandCounts {
  public:
-  // The number of a kind is its field number in Command. 0: unknown kinds.
+  // The number of kinds. A kind's number is the field number of its message in
+  // v1::Command; 0 stands for all kinds that are unknown.
   static constexpr size_t kKinds = 1 + std::max<size_t>({
 #define HOLDFAST_COMMAND(field, Message, ...) v1::Command::k##Message,
 #include "proto/commands.inc"
                                        });
 
   struct Count {
-    // Commands that were submitted to the device without an error.
+    // Commands that were carried out without an error; work for the device was
+    // submitted.
     std::atomic<uint64_t> done{0};
     std::atomic<uint64_t> failed{0};
   };

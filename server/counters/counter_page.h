@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared memory in which an executor counts its work. The supervisor reads it
-// without waking the executor, and the counts are exact even if the executor
-// dies. The supervisor also writes the executor's turns there, and never reads
-// them back.
+// Shared memory in which an executor counts its work. The supervisor reads the
+// counts without waking the executor, and they are exact even if the executor
+// dies. The supervisor also writes the executor's turns at devices there, and
+// never reads the turns back.
 #ifndef HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_
 #define HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_
 
@@ -19,7 +19,7 @@
 
 namespace holdfast {
 
-// Zero bytes are a page without counts.
+// A page of zero bytes has no counts, and all turns are free.
 struct CounterPage {
   CommandCounts commands;
   CopyCounts copies;
@@ -27,13 +27,14 @@ struct CounterPage {
   DeviceTurns turns;  // written by the supervisor
 };
 
-// Returns memory of fixed size, filled with zeros.
+// Returns a memfd of fixed size with a CounterPage of zero bytes.
 inline absl::StatusOr<UniqueFd> CreateCounterPage() {
   return CreateFixedMemfd("holdfast-counters", sizeof(CounterPage));
 }
 
-// Maps the page for the executor. The result owns the mapping. Fails if the
-// memory is smaller than a CounterPage.
+// Maps the page for the executor. The result owns the mapping; `memfd` is
+// borrowed, and may be closed after the call. Fails if the memory is smaller
+// than a CounterPage.
 inline absl::StatusOr<std::shared_ptr<CounterPage>> MapCounterPage(int memfd) {
   auto mapping = FileMapping::Map(memfd, FileMapping::Access::kReadWrite,
                                   sizeof(CounterPage));

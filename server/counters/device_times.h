@@ -21,14 +21,14 @@ namespace holdfast {
 //   - is no measure of how much of the device the work fills.
 // If two sessions use a device at once, both are charged for that time.
 //
-// Lies in memory that the supervisor reads. One thread at a time writes, any
-// thread may read. All times come from Now().
+// The object is in memory that the supervisor reads. One thread at a time may
+// call Begin and End; any thread may read. All times come from Now().
 class DeviceTimes {
  public:
-  // Devices with larger ordinals are not accounted.
+  // Time of devices with this ordinal and above is not counted.
   static constexpr size_t kMaxDevices = 64;
 
-  // CLOCK_MONOTONIC, in nanoseconds: the same in all processes.
+  // Returns CLOCK_MONOTONIC in nanoseconds, which is the same in all processes.
   static uint64_t Now() {
     timespec now = {};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -36,7 +36,8 @@ class DeviceTimes {
            static_cast<uint64_t>(now.tv_nsec);
   }
 
-  // REQUIRES, for all methods: device < kMaxDevices.
+  // Begin and end the interval in which the device is busy. REQUIRES, for all
+  // methods: device < kMaxDevices. Begin and End alternate for a device.
   void Begin(size_t device, uint64_t now) {
     devices_[device].since.store(now, std::memory_order_relaxed);
   }
@@ -53,12 +54,12 @@ class DeviceTimes {
   bool busy(size_t device) const {
     return devices_[device].since.load(std::memory_order_relaxed) != 0;
   }
-  // The sum of the finished intervals.
+  // The sum of the finished intervals, in nanoseconds.
   uint64_t sum(size_t device) const {
     return devices_[device].sum.load(std::memory_order_acquire);
   }
-  // The begin of the running interval; 0 if there is none. Read it after the
-  // sum.
+  // The begin of the running interval; 0 if there is none. A reader must call
+  // sum() first, so that it does not count an interval twice.
   uint64_t since(size_t device) const {
     return devices_[device].since.load(std::memory_order_relaxed);
   }

@@ -13,14 +13,15 @@
 namespace holdfast {
 
 // Counts durations by upper bound, from half a millisecond to a minute.
-// Thread-safe; a reader may see a duration's bucket before its sum.
+// Thread-safe. A reader may see a duration in the counts before it is in the
+// sum.
 class DurationHistogram {
  public:
   static constexpr std::array<double, 15> kBounds = {
       0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
       0.25,   0.5,   1,      2.5,   5,    10,    60};  // seconds
 
-  // A duration over all bounds counts in the last bucket.
+  // Counts a duration. A duration over all bounds counts in Counts::all only.
   void Observe(absl::Duration duration) {
     const double seconds = absl::ToDoubleSeconds(duration);
     const auto bound =
@@ -37,7 +38,8 @@ class DurationHistogram {
                        [](const auto& count) { return count == 0; });
   }
 
-  // The number of durations up to each bound, and of all durations.
+  // The number of durations up to each bound, and the number and the sum of all
+  // durations.
   struct Counts {
     std::array<uint64_t, kBounds.size()> up_to_bound{};
     uint64_t all = 0;

@@ -34,7 +34,8 @@ struct ExecutionCounts {
   ExecutionCounts& operator+=(const ExecutionCounts& other);
   uint64_t launches() const;      // of kernels, not of graphs
   uint64_t all_launches() const;  // of kernels, and of graphs
-  uint64_t gpu_time() const;      // over all devices
+  uint64_t gpu_time() const;      // nanoseconds, over all devices
+  // Sets the launches and the GPU times of `usage`.
   void Report(v1::SessionUsage* usage) const;
 
   std::array<Command, CommandCounts::kKinds> commands{};
@@ -45,16 +46,17 @@ struct ExecutionCounts {
 
 google::protobuf::Duration ToDuration(uint64_t nanoseconds);
 
-// The sums over a set of executors: all executors of the daemon, of a tenant or
-// of a session. Thread-safe.
+// The sums of the counts of a set of executors: all executors of the daemon, of
+// a tenant or of a session. Thread-safe.
 //
-// Pages are hostile input, because their writers run clients' code. Impossible
-// counts are ignored: a sum never decreases, and no device has more GPU time
-// than time has passed.
+// The counts come from the executors' CounterPages. These are hostile input,
+// because executors run clients' code. Impossible counts are ignored: a count
+// never decreases, and a page never adds more GPU time to a device than has
+// passed since the page was opened.
 class ExecutionTotals {
  public:
-  // One executor's counts, which are part of the sums. They stay in the sums
-  // after the page is destroyed. Thread-safe.
+  // The counts of one executor, which are part of the sums. The counts stay in
+  // the sums after the page is destroyed. Thread-safe.
   class Page {
    public:
     ~Page();
@@ -63,14 +65,14 @@ class ExecutionTotals {
 
     ExecutionCounts Read() const;
 
-    // Returns nanoseconds. REQUIRES, also for busy(): device <
-    // DeviceTimes::kMaxDevices.
+    // Returns the GPU time on one device in nanoseconds. REQUIRES, also for
+    // busy(): device < DeviceTimes::kMaxDevices.
     uint64_t GpuTime(uint32_t device) const;
     // Returns true if the executor reports work on the device.
     bool busy(uint32_t device) const;
     DeviceTurns& turns() const;
 
-    // Notes that the executor has ended, and freezes its counts.
+    // Reads the counts for the last time. Called when the executor has ended.
     void End();
 
    private:
@@ -93,8 +95,9 @@ class ExecutionTotals {
     mutable ExecutionCounts seen_ ABSL_GUARDED_BY(mutex_);
   };
 
-  // Adds an executor to these totals, which must outlive the page, and to
-  // others. Returns null if `memory`, from the executor, is not a CounterPage.
+  // Adds an executor to these totals and to `others`. `memory` comes from the
+  // executor; it is borrowed, and may be closed after the call. Returns null if
+  // it is not a CounterPage. REQUIRES: these totals outlive the page.
   std::unique_ptr<Page> Open(
       const UniqueFd& memory,
       std::vector<std::shared_ptr<ExecutionTotals>> others = {});
@@ -111,8 +114,8 @@ class ExecutionTotals {
     return recovered_.load(std::memory_order_relaxed);
   }
 
-  // Record returns the sums for the next daemon. Add adds the sums of the
-  // earlier daemon.
+  // Record returns the sums for the next daemon. Add adds the sums that an
+  // earlier daemon has recorded.
   internal::ExecutionRecord Record() const;
   void Add(const internal::ExecutionRecord& record);
 

@@ -18,15 +18,15 @@ namespace holdfast::server {
 //
 // The first worker takes a second to load its compilers, and the cache's keys
 // contain the compilers' versions. So that a restarted daemon can answer from
-// the disk at once, the cache's directory also has a file with the compilers of
-// the last worker.
+// the disk at once, the cache's directory also has a file that describes the
+// compilers of the last worker (server/compile/installation.h).
 struct Compilation {
   // Starts no worker. All arguments must outlive this object.
   Compilation(const Config& config, Spawner& spawner, ObjectStore& store,
               ProgramCompiler::DefaultsSource defaults);
 
-  // Starts the first worker before a request needs it, and logs its compilers.
-  // Blocks until it is ready.
+  // Starts the first worker before a request needs it, and blocks until it is
+  // ready. Logs its compilers, or the error.
   void Prestart();
 
   CompilerPool compilers;

@@ -25,30 +25,27 @@ namespace holdfast::server {
 
 // The supervisor, from start to end. Never calls the CUDA driver.
 //
-//   Start   parts.h      made in order; executors and probes start
-//           settings.h   policy and certificates
-//           takeover.h   what the daemon before had
-//           servers.h    sockets accept calls; READY=1
-//   Run     waits for an event:
-//             SIGHUP             settings anew; then as SIGUSR2, if the
-//                                daemon's file was replaced
-//             SIGUSR2, Upgrade   sessions are parked, and the process executes
-//                                the next binary. If it cannot, the daemon
-//                                goes on
-//             SIGTERM, SIGINT    drains: no new sessions, waits for those that
-//                                are open, up to --drain-timeout
-//             the same again,    closes sessions at once
-//             --watch-fd closed
-//             no spawner         nothing can be started any more: leaves all to
-//                                the next daemon if there is one, else stops
-//                                with an error
-//   ~       sockets close, calls end, sessions, executors and compilers end
+//  Start   parts.h      the parts are made in order; executors and probes start
+//    settings.h   the policy and the certificates are read takeover.h   the
+//    earlier daemon's state is restored servers.h    the sockets accept calls;
+//    READY=1
+//  Run     waits for an event: SIGHUP             reads the settings again;
+//    then acts as for SIGUSR2 if the daemon's binary was replaced SIGUSR2,
+//    Upgrade   parks the sessions and executes the next binary in this process.
+//    If that fails, the daemon continues SIGTERM, SIGINT    drains: accepts no
+//    new session, and waits for open sessions, up to --drain-timeout the same
+//    again,    closes the sessions at once --watch-fd closed the spawner died
+//    no process can be started any more: ends at once if the next daemon can
+//    continue the sessions, or else closes them and fails
+//  ~       sockets close, calls end, sessions, executors and compilers end
 class Daemon {
  public:
-  // Starts the daemon, with the sessions and collections of the earlier daemon;
-  // it accepts calls when Start returns. Arguments passed by reference must
-  // outlive the daemon. Serves the sockets of `inheritance` besides those of
-  // the configuration. Run executes `successor` for an upgrade.
+  // Starts the daemon, with the sessions and collections of the earlier daemon.
+  // The daemon accepts calls when Start returns. It serves the sockets of
+  // `inheritance` besides those of the configuration; Run executes `successor`
+  // for an upgrade. Blocks for up to minutes if state is restored. If that
+  // fails, the process may end at once (EndUnchanged in takeover.h). REQUIRES:
+  // called once; arguments passed by reference outlive the daemon.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
                                                        Spawner& spawner,
                                                        StopEvents& events,
@@ -56,33 +53,35 @@ class Daemon {
                                                        Inheritance inheritance);
   ~Daemon();
 
-  // Serves until an event stops the daemon; drains first if there is time.
-  // Returns an error if the daemon cannot continue, so that a service manager
-  // restarts it.
+  // Blocks until an event stops the daemon, and until the sessions are closed.
+  // Returns an error if the daemon could not continue; the process must then
+  // exit with an error, so that a service manager restarts it.
   absl::Status Run();
 
  private:
   Daemon(const Config& config, Spawner& spawner, StopEvents& events,
          std::unique_ptr<DaemonParts> parts,
          std::unique_ptr<DaemonServers> servers);
-  // The steps of Start after the parts are made.
+  // Does the steps of Start that follow the making of the parts.
   static absl::Status Begin(const Config& config, KeptState left,
                             Inheritance* inheritance, DaemonParts& parts,
                             DaemonServers& servers);
   // Reports health from now on, watches the keeper and the spawner, and starts
   // the daemon's own threads. `keeper` is a pidfd; empty: there is none.
   void StartWatching(UniqueFd keeper);
-  // Ends the processes of the earlier daemon when no session is recovering.
+  // Ends the earlier daemon's processes when no session is recovering any more,
+  // at the latest after 30 s. Does not block.
   void EndLeaving(LeavingSpawner leaving);
-  // Writes the addresses to the log and --ready-fd, and notifies the service
+  // Writes the addresses to the log and to --ready-fd, and notifies the service
   // manager.
   void Announce();
   // Waits for an event other than SIGHUP. Reloads the settings at each SIGHUP.
   StopEvents::Event Await(absl::Time deadline);
-  // Writes the outcome of an act that a signal has requested to the audit log.
+  // Writes to the audit log the outcome of an act that a signal has requested.
   void NoteSignal(const char* act, const char* signal,
                   const absl::Status& outcome);
-  // Waits for sessions to end. Returns false if an event ends the wait.
+  // Refuses new sessions, and waits until the open sessions have ended, or for
+  // --drain-timeout. Returns false if the sessions must be closed at once.
   bool Drain();
   // Executes the successor. Returns OK if that was not possible and the daemon
   // continues; an error if the daemon cannot continue.

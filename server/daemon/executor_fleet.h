@@ -51,13 +51,13 @@ namespace holdfast::server {
 // keep no warm executor there, and ChooseDevices does not choose it.
 class ExecutorFleet {
  public:
-  // Starts the first executor and the first probes at once. `services` has the
-  // services common to all executors; the fleet adds the others. All arguments
-  // must outlive this object.
+  // Starts the first executor and the first probes without waiting for them.
+  // `services` has the services that are common to all executors; the fleet
+  // adds the others. All arguments must outlive this object.
   ExecutorFleet(const Config& config, Spawner& spawner, Health& health,
                 const supervisor::ExecutorProcess::Services& services);
 
-  // See SessionRegistry::Options for these three methods.
+  // SessionRegistry::Options describes these three methods.
   absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
       const v1::OpenSessionRequest& request, const Tenant& tenant,
       absl::Time deadline);
@@ -68,30 +68,33 @@ class ExecutorFleet {
       const Tenant& tenant, const supervisor::PlaceRequest& request,
       absl::Time deadline);
 
-  // Returns the default targets of compilations, which device 0 can run.
+  // Returns the defaults of compilations: a target and an architecture that
+  // device 0 can run. Blocks until the devices are known, or the deadline.
   absl::StatusOr<ProgramCompiler::Defaults> CompileDefaults(
       absl::Time deadline);
 
-  // Blocks until the devices are known. An executor that cannot be started is
-  // tried again until the deadline.
+  // Blocks until the devices are known. If an executor cannot be started, tries
+  // again until the deadline, and then returns the last error.
   absl::Status AwaitDevices(absl::Time deadline);
 
-  // Starts executors of the binary that will replace this daemon, one for each
-  // of these devices with enough memory for another context. Blocks until they
-  // are ready, or the deadline. After a failure it starts no more; the next
-  // daemon starts the rest. Returns null if no executor is ready.
+  // Starts executors of the binary that will replace this daemon: one for each
+  // entry of `devices`, as far as the device has memory for another context,
+  // and at most 16. Blocks until they are ready, or the deadline. After a
+  // failure it starts no more executors; the next daemon starts the rest.
+  // Returns null if no executor is ready.
   std::unique_ptr<SuccessorSpawner> StartAhead(
       const std::string& binary, const std::vector<uint32_t>& devices,
       absl::Time deadline);
 
-  // True if the earlier daemon has started executors for this one.
+  // Returns true if the fleet has taken over executors that the earlier daemon
+  // has started for this one.
   bool has_adopted() const { return adopted_ > 0; }
 
-  // Ends the executors, users and MPS servers of all groups but these tenants'
-  // groups. Called for a new policy.
+  // Ends the executors, users and MPS servers of the groups that are not among
+  // the groups of these tenants. Called after a new policy.
   void Retain(const std::vector<Concurrency>& tenants);
 
-  // Adds to a device its health and its telemetry.
+  // Sets the health of the device, and its telemetry if there is any.
   void Describe(v1::Device* device) const;
 
   // Ends the MPS servers, which do not end with the spawner. Called before the
@@ -118,14 +121,14 @@ class ExecutorFleet {
   // Returns the executors that the earlier daemon has started for this one with
   // this daemon's arguments.
   supervisor::ExecutorPool::Warm AdoptExecutors();
-  // Returns the entries of `devices`, at most kMaxAhead, for which there is
-  // memory. Each entry needs memory for one context on its device, and each
-  // device needs memory for one context in reserve.
+  // Returns the entries of `devices` for which there is memory, at most 16.
+  // Each entry needs memory for one context on its device, and each device
+  // needs memory for one more context in reserve.
   std::vector<uint32_t> WithRoom(const std::vector<uint32_t>& devices) const;
   // Starts an executor as a client of its group's MPS server.
   StartedExecutor StartShared(const supervisor::SharedExecutors::Start& start);
-  // Notes that an executor with these devices of its session has died. An
-  // executor without a session had a context on `device` only.
+  // Notes that an executor has died: its session used `devices`. An executor
+  // without a session (`devices` is empty) had a context on `device` only.
   void NoteDeath(uint32_t device, const std::vector<uint32_t>& devices);
   // Returns the number of devices; blocks for a moment at most. nullopt: not
   // known yet.
@@ -134,7 +137,8 @@ class ExecutorFleet {
   // Returns all devices with their health.
   absl::StatusOr<v1::ListDevicesResponse> ListDevices(absl::Time deadline);
 
-  // Reports the software device to Health if it stands in for a GPU.
+  // Logs a warning and reports a missing GPU to Health if the machine has a GPU
+  // but the software device is used in its place.
   void CheckFallback(const v1::Driver& driver);
 
   const Config& config_;

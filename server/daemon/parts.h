@@ -37,8 +37,8 @@ namespace holdfast::server {
 // The parts of the daemon behind its sockets (servers.h has the sockets).
 // Each member uses only members above it. The groups, from top to bottom:
 //
-//   outlives the process    descriptors kept for the next daemon, the directory
-//                           of sockets; all parts below may store state there
+//   state for the next      descriptors kept for the next daemon, the directory
+//   daemon                  of sockets; all parts below may store state there
 //   callers                 tenants and quotas, peers, certificates, audit
 //   shared by executors     objects, generated code, memory accounts, exports
 //                           and collections: executors' messages act on these
@@ -50,8 +50,10 @@ namespace holdfast::server {
 // releases versions and memory there. Sessions end before the fleet of
 // executors.
 struct DaemonParts {
-  // Starts the first executor and the first probes. `inherited` has the names
-  // of the descriptors that the earlier daemon has stored.
+  // Makes the parts, and starts the first executor and the first probes without
+  // waiting for them. `inherited` has the names of the descriptors that the
+  // earlier daemon has stored. REQUIRES: `config` and `spawner` outlive this
+  // object.
   DaemonParts(const Config& config, Spawner& spawner, Successor successor,
               const std::vector<std::string>& inherited,
               std::unique_ptr<RuntimeDirectory> runtime_directory,

@@ -33,30 +33,33 @@ namespace holdfast::server {
 // The executors' own sockets belong to the sessions (SessionRegistry).
 class DaemonServers {
  public:
-  // Does not listen yet. All arguments must outlive the object. `events` is
-  // notified when a client asks for an upgrade.
+  // Does not listen yet. `events` gets an upgrade event when a client's call
+  // has requested an upgrade. All arguments must outlive this object.
   DaemonServers(const Config& config, StopEvents& events, DaemonParts& parts);
   ~DaemonServers();
 
-  // Serves descriptors of exports. Called before the sessions of the earlier
-  // daemon are restored, because their exports name the address.
+  // Serves the descriptors of exports. Must be called before the sessions of
+  // the earlier daemon are restored, because their exports name the address.
   absl::Status ServeDescriptors();
 
-  // Serves all other addresses, and the sockets of `inheritance`. Accepts calls
-  // when it returns. Called after the sessions are restored; earlier, their
-  // clients would be told that there are none.
+  // Serves all other addresses, and the sockets of `inheritance`, which it
+  // takes. Calls are accepted when it returns. Must be called after the
+  // sessions are restored: earlier, calls of their clients would fail with
+  // NOT_FOUND.
   absl::Status Serve(Inheritance* inheritance);
 
   // Sets the answers of grpc.health.v1 for the daemon, its services, and each
   // device ("holdfast.device.0"). REQUIRES: Serve has succeeded.
   void SetHealth(const Health::View& view);
 
-  // Returns the addresses of gRPC and HTTP, separated by spaces, with the
-  // chosen ports in place of port 0. REQUIRES: Serve has succeeded.
+  // Returns the addresses of gRPC and HTTP, separated by spaces. Port 0 is
+  // replaced by the port that the system has chosen. REQUIRES: Serve has
+  // succeeded.
   std::string addresses() const;
 
   // Ends HTTP, and accepts no more connections. Blocks until all calls have
-  // ended; cancels them after 200 ms. REQUIRES: Serve has succeeded.
+  // ended; cancels calls that still run after 200 ms. REQUIRES: Serve has
+  // succeeded.
   void Shutdown();
 
  private:
@@ -76,12 +79,13 @@ class DaemonServers {
   const MetricSources sources_;
   DaemonMetrics metrics_;
   StatusReport status_;
-  // The health, for HTTP probes.
+  // The daemon's health, for HTTP probes.
   std::atomic<bool> serving_ = false;
   std::unique_ptr<MetricsServer> metrics_server_;  // null: not configured
 };
 
-// Makes the missing directories of the Unix sockets to listen on.
+// Makes the missing directories of the Unix sockets to listen on. Fails as
+// MakePrivateDirectory.
 absl::Status MakeSocketDirectories(const Config& config);
 
 }  // namespace holdfast::server

@@ -7,15 +7,15 @@
 //   upgraded    The process executes the next binary with all descriptors of
 //               the store. Sessions are parked, counters are kept, and clients
 //               continue.
-//   killed      The service manager or keeper has the descriptors. Sessions
+//   killed      The service manager or the keeper has the descriptors. Sessions
 //               recover as after a fault. Counters start at 0.
 //
-// The store has for the next daemon: the directory of sockets, sessions with
-// their memory, journals and sockets, collections with their versions, claims
-// and imports, temporary tenants, the state of `holdfast admin drain`, and
-// counters. Processes, compiled programs in memory and open connections are not
-// kept. restart/README.md describes the store, restart/restore.h the order of
-// restoration.
+// The descriptor store has for the next daemon: the directory of sockets;
+// sessions with their memory, journals and sockets; collections with their
+// versions, claims and imports; temporary tenants; the state of `holdfast admin
+// drain`; and counters. Processes, compiled programs in memory and open
+// connections are not kept. restart/README.md describes the store,
+// restart/restore.h the order of restoration.
 #ifndef HOLDFAST_SERVER_DAEMON_TAKEOVER_H_
 #define HOLDFAST_SERVER_DAEMON_TAKEOVER_H_
 
@@ -30,11 +30,12 @@
 
 namespace holdfast::server {
 
-// Returns the directory of the earlier daemon, or a new one if there was none.
-// If the earlier directory is missing or outside --runtime-dir, clients cannot
-// reach their sessions any more. The function then removes the records of
-// sessions from `left`, so that the sessions end, and returns a new directory.
-// Collections and shared memory stay. Fails as RuntimeDirectory::Create.
+// Returns the earlier daemon's directory of sockets, or a new directory if
+// there was no earlier daemon. If the earlier directory is missing or outside
+// --runtime-dir, clients cannot reach their sessions any more. The function
+// then removes the records of sessions from `left`, so that the sessions end,
+// and returns a new directory. Collections and shared memory stay. Fails as
+// RuntimeDirectory::Create.
 absl::StatusOr<std::unique_ptr<RuntimeDirectory>> TakeRuntimeDirectory(
     const Config& config, KeptState* left);
 
@@ -44,13 +45,13 @@ absl::StatusOr<std::unique_ptr<RuntimeDirectory>> TakeRuntimeDirectory(
 // was opened.
 absl::Status TakeOver(KeptState left, DaemonParts& parts);
 
-// Keeps the counters of metrics for the next daemon. REQUIRES: every session's
+// Stores the counters of metrics for the next daemon. REQUIRES: every session's
 // work has ended.
 void KeepCounters(DaemonParts& parts);
 
-// Ends the process at once, like a kill, if the next daemon can then continue
-// all sessions: their sockets stay, and the service manager has the rest.
-// Otherwise returns.
+// Logs `reason` and ends the process at once, like a kill, if the next daemon
+// can then continue all sessions, because the service manager has the
+// descriptors. Their sockets stay. Otherwise returns.
 void EndUnchanged(const DaemonParts& parts, const absl::Status& reason);
 
 }  // namespace holdfast::server

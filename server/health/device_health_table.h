@@ -23,29 +23,30 @@
 
 namespace holdfast {
 
-// Thread-safe. DeviceProber makes the probes, and asks the table when.
+// The table of all devices. DeviceProber makes the probes: it calls AwaitDue
+// and Record. Thread-safe.
 class DeviceHealthTable {
  public:
   struct Options {
-    // The time from the end of a probe that passed to the next probe; 0: there
-    // is no next probe until a fault.
+    // The time from the end of a probe that passed to the next probe. 0: the
+    // next probe is made only after a fault.
     absl::Duration interval = absl::Minutes(5);
-    // The time from a probe that failed to the next one. It doubles with each
-    // failure, up to longest_pause.
+    // The time from the end of a probe that failed to the next probe. It
+    // doubles with each failure, up to longest_pause.
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Minutes(1);
     // The time from a fault to the probe that the fault causes. A probe starts
-    // a process and makes a context. In the first second it would delay the
-    // session that recovers, and the other sessions.
+    // a process and makes a context. In the first second after a fault it would
+    // delay the session that recovers, and the other sessions.
     absl::Duration fault_delay = absl::Seconds(1);
     // The least time between two probes that faults cause. A probe takes device
     // memory and time from other sessions, and a client can fault at any rate.
     absl::Duration fault_pause = absl::Seconds(5);
-    // Called when a device becomes ready or stops being ready, by the thread
-    // that calls Record, which holds no lock.
+    // Called at the end of each Record, without a lock. `ready` is true if the
+    // probe has passed.
     std::function<void(uint32_t device, bool ready)> on_change;
-    // The clock for deadlines; DeviceHealth has wall-clock times instead. Tests
-    // replace it.
+    // The clock for deadlines. Tests replace it. The times in DeviceHealth are
+    // those of the wall clock.
     std::function<absl::Time()> now = SteadyNow;
   };
 
@@ -54,22 +55,24 @@ class DeviceHealthTable {
   // Adds a device. Its first probe is due at once.
   void Add(uint32_t device);
 
-  // Notes a fault of a session that may use the device. Has no effect if the
-  // device was not added.
+  // Notes a fault of a session that may use the device; a probe follows. Has no
+  // effect if the device was not added.
   void NoteFault(uint32_t device);
 
-  // The state is STATE_UNSPECIFIED until Add.
+  // Returns the health of the device, with STATE_UNSPECIFIED until Add.
   v1::DeviceHealth Get(uint32_t device) const;
 
   // Blocks until a probe of the device is due, and notes that it runs. Returns
   // false after Stop. REQUIRES: Add.
   bool AwaitDue(uint32_t device);
-  // Records the outcome of that probe.
+  // Records the outcome of the probe that AwaitDue has begun. `took` is its
+  // duration.
   void Record(uint32_t device, const absl::Status& outcome,
               absl::Duration took);
-  // Returns the time of the next probe, by SteadyNow.
+  // Returns the time of the next probe, by Options::now. REQUIRES: Add.
   absl::Time due(uint32_t device) const;
 
+  // Makes present and later calls of AwaitDue return false.
   void Stop();
   bool stopped() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The supervisor's side of a probe: starts a process that runs a small kernel
-// (probe_main.h), and waits for its answer.
+// The supervisor's side of a probe. A probe is a process that runs a small
+// kernel on a device (probe_main.h), to find out whether the device works.
 #ifndef HOLDFAST_SERVER_HEALTH_DEVICE_PROBE_H_
 #define HOLDFAST_SERVER_HEALTH_DEVICE_PROBE_H_
 
@@ -19,15 +19,15 @@ struct ProbeOutcome {
   // OK: the kernel ran to its end, and its results are right. CANCELLED: the
   // probe was cancelled. Any other error: the device is unusable.
   absl::Status status;
-  // Null if no process could be started. Its destructor waits for the end of
-  // the process, which a hanging device can delay for long: record the outcome
-  // first.
+  // The probe's process; null if none could be started. Its destructor blocks
+  // until the process has ended, which a hanging device can delay for long. So
+  // the caller must record the outcome first.
   std::unique_ptr<ChildProcess> process;
 };
 
-// Probes the device with the process that `start` makes. Blocks for at most
-// `limit`, or until `given_up()`, which is polled, returns true. Kills a
-// process that has not answered by then.
+// Probes the device with the process that `start` starts. Blocks until the
+// process has answered, for at most `limit`, or until `given_up()`, which is
+// polled, returns true. Kills a process that has not answered by then.
 ProbeOutcome ProbeDevice(
     const std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>()>& start,
     absl::Duration limit, const std::function<bool()>& given_up);

@@ -13,21 +13,24 @@
 
 namespace holdfast {
 
-// Probes devices at the times of the table. Each device has its own thread, so
-// that a hanging device does not delay the probes of others.
+// Probes devices at the times that the DeviceHealthTable sets. Each device has
+// its own thread, so that a hanging device does not delay the probes of other
+// devices.
 class DeviceProber {
  public:
   struct Options {
-    // Returns the number of devices. nullopt: not known yet; blocks for a
-    // moment first, because it is called again at once.
+    // Returns the number of devices; nullopt if it is not known yet. Must block
+    // for a moment before it returns nullopt, because it is called again at
+    // once.
     std::function<std::optional<uint32_t>()> count_devices;
-    // Runs one probe of the device.
+    // Runs one probe of the device, and blocks until its outcome.
     std::function<ProbeOutcome(uint32_t device)> probe;
   };
 
-  // `table` must outlive this object.
+  // Starts the thread, which adds the devices to `table`. REQUIRES: `table`
+  // outlives this object.
   DeviceProber(DeviceHealthTable& table, Options options);
-  // Stops the table, and waits for running probes.
+  // Stops the table, and blocks until running probes have ended.
   ~DeviceProber();
 
  private:

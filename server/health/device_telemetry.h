@@ -19,12 +19,13 @@
 namespace holdfast {
 
 // The last report of the telemetry process (telemetry_main.h) on each device. A
-// thread reads the reports, kills a silent process, and starts another one
-// after a pause. Thread-safe.
+// thread starts the process and reads the reports. It kills a silent process,
+// and starts another process after a pause. Thread-safe.
 class DeviceTelemetry {
  public:
-  // A process that is silent for this time hangs in the driver. Its reports are
-  // dropped, so that old figures are not taken for new ones.
+  // A process that is silent for this time hangs in the driver. It is killed,
+  // and its reports are dropped, so that old figures are not taken for new
+  // ones.
   static constexpr absl::Duration kSilence = absl::Seconds(30);
   static constexpr absl::Duration kRestartPause = absl::Seconds(30);
 
@@ -37,7 +38,7 @@ class DeviceTelemetry {
   DeviceTelemetry& operator=(const DeviceTelemetry&) = delete;
 
   // Returns the report on the device whose UUID has these 16 bytes. nullopt:
-  // NVML is missing, does not know the device, or has not reported yet.
+  // NVML is missing or does not list the device, or there is no report yet.
   std::optional<v1::DeviceTelemetry> Get(const std::string& uuid) const;
 
  private:

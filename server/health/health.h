@@ -17,14 +17,15 @@ namespace holdfast {
 class Health {
  public:
   struct View {
-    // Executors can be started, at least one device is ready, and the software
-    // device does not stand in for a GPU.
+    // True if executors can be started, at least one device is ready, and the
+    // software device does not stand in for a GPU.
     bool serving = false;
-    // By device, for each device with a finished probe: true if it is ready.
+    // For each device that was probed: true if executors can be started and the
+    // device is ready.
     std::map<uint32_t, bool> devices;
   };
 
-  // Sets whether executors can be started. Initially they cannot.
+  // Sets whether executors can be started. Initially they cannot be started.
   void SetExecutors(bool startable) {
     absl::MutexLock lock(&mutex_);
     startable_ = startable;
@@ -38,8 +39,8 @@ class Health {
     if (watcher_) watcher_(Look());
   }
 
-  // Notes that the software device serves in place of the machine's GPU, which
-  // an operator with --device=auto does not expect.
+  // Notes that the software device is used although the machine has a GPU. An
+  // operator with --device=auto does not expect that.
   void SetGpuMissing() {
     absl::MutexLock lock(&mutex_);
     gpu_missing_ = true;

@@ -16,23 +16,24 @@ namespace holdfast {
 // Reads NVML's figures of the machine's devices. Not thread-safe.
 class NvmlTelemetry {
  public:
-  // UNAVAILABLE: NVML cannot list the devices.
+  // Lists the devices, and subscribes to their Xid events. UNAVAILABLE: NVML
+  // cannot list the devices.
   static absl::StatusOr<std::unique_ptr<NvmlTelemetry>> Create(
       std::unique_ptr<const nvml::NvmlApi> api);
 
-  // Returns devices with only `uuid` and `telemetry`. Figures that a device
-  // cannot report are not set.
+  // Returns the present figures of all devices, which have only `uuid` and
+  // `telemetry`. Figures that a device cannot report are not set.
   v1::ListDevicesResponse Read();
 
-  // Blocks until an Xid error is reported or the time is up; the next Read has
-  // it.
+  // Blocks until NVML reports an Xid error, for at most `limit`. The next Read
+  // returns the error.
   void AwaitEvent(absl::Duration limit);
 
  private:
   struct Device {
     nvml::Device handle = nullptr;
     std::string uuid;          // 16 bytes
-    v1::DeviceTelemetry seen;  // its last Xid
+    v1::DeviceTelemetry seen;  // the last Xid of the device
   };
 
   explicit NvmlTelemetry(std::unique_ptr<const nvml::NvmlApi> api)
@@ -46,11 +47,11 @@ class NvmlTelemetry {
 
   const std::unique_ptr<const nvml::NvmlApi> api_;
   std::vector<Device> devices_;
-  nvml::EventSet events_ = nullptr;  // null: the machine reports none
+  nvml::EventSet events_ = nullptr;  // null: the machine reports no events
 };
 
-// Returns the 16 bytes of a UUID in NVML's form, "GPU-..."; empty for another
-// text.
+// Returns the 16 bytes of a UUID in NVML's form, "GPU-..."; an empty string if
+// `text` has another form.
 std::string BytesOfUuid(const std::string& text);
 
 }  // namespace holdfast

@@ -7,9 +7,9 @@
 
 namespace holdfast {
 
-// Returns the address ("0000:3b:00.0") of an NVIDIA GPU that the kernel lists
-// in `directory`, with or without a driver; nullopt if there is none. A
-// container sees the GPUs of its machine, too.
+// Returns the PCI address ("0000:3b:00.0") of an NVIDIA GPU that the Linux
+// kernel lists in `directory`, with or without a driver; nullopt if there is
+// none. In a container, the kernel lists the GPUs of the machine, too.
 std::optional<std::string> FindPciGpu(
     const std::string& directory = "/sys/bus/pci/devices");
 

@@ -17,9 +17,9 @@ struct ProbeOptions {
 };
 
 // Runs the probe process: enters an executor's sandbox, loads the driver, makes
-// a context on the device, runs a small kernel, checks its results, and sends a
-// v1::Error on `channel`, with code 0 on success. Returns the exit code. Never
-// runs clients' code.
+// a context on the device, runs a small kernel, and checks its results. Sends
+// the outcome on `channel` as a v1::Error, with code 0 on success. Returns the
+// exit code of the process. Never runs clients' code.
 int ProbeMain(Channel channel, const ProbeOptions& options);
 
 }  // namespace holdfast

@@ -12,9 +12,10 @@ inline constexpr absl::Duration kTelemetryInterval = absl::Seconds(5);
 
 // Runs the telemetry process (`--role=telemetry`): sends a
 // v1::ListDevicesResponse on `channel` every kTelemetryInterval and at each Xid
-// event. Its devices have only `uuid` and `telemetry`. Returns the exit code; 0
-// if NVML is missing. A separate process, because a call into a GPU's driver
-// can hang for ever, and would then keep the supervisor from ending.
+// event. The devices in it have only `uuid` and `telemetry`. Returns the exit
+// code of the process; 0 if NVML is missing. This is a process of its own,
+// because a call into a GPU's driver can hang for ever, and the supervisor
+// could then not end.
 int TelemetryMain(Channel channel);
 
 }  // namespace holdfast

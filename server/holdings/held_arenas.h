@@ -14,8 +14,8 @@
 
 namespace holdfast {
 
-// The memory of a session's arenas, which the session's client and each of its
-// executors map. Not thread-safe.
+// The descriptors of a session's arenas: memory that the session's client and
+// each of its executors map. Not thread-safe.
 class HeldArenas {
  public:
   // The most arenas, including freed arenas that are still in use.
@@ -24,23 +24,28 @@ class HeldArenas {
   // `kept` must outlive this object.
   explicit HeldArenas(const SessionDescriptors& kept) : kept_(kept) {}
 
-  // Holds an arena; ignores it if kMaxArenas are held already.
-  // INVALID_ARGUMENT: there is no descriptor.
+  // Holds an arena of `size` bytes. Ignores it, and returns OK, if kMaxArenas
+  // are held already. INVALID_ARGUMENT: there is no descriptor.
   absl::Status Hold(uint64_t handle, uint64_t size, UniqueFd memory);
   // Releases an arena. Ignores an unknown handle.
   void Release(uint64_t handle) { arenas_.erase(handle); }
-  // Releases the arena at EndRestore: a further successor may need it.
+  // Notes that EndRestore must release the arena. Until then a further
+  // successor may need it.
   void ReleaseLater(uint64_t handle);
+  // The number of arenas that EndRestore will release.
   size_t postponed() const { return released_.size(); }
 
+  // BeginRestore forgets the calls of ReleaseLater of an earlier successor.
+  // EndRestore releases the arenas of ReleaseLater.
   void BeginRestore() { released_.clear(); }
   void EndRestore();
 
-  // Calls `visit` with the handle, the bytes and a borrowed descriptor of each
-  // arena, until a call fails.
+  // Calls `visit` with the handle, the size and a borrowed descriptor of each
+  // arena. Stops at the first error, and returns it.
   absl::Status ForEach(
       absl::FunctionRef<absl::Status(uint64_t handle, uint64_t size, int fd)>
           visit) const;
+  // Releases all arenas.
   void Close() { arenas_.clear(); }
 
  private:
@@ -52,7 +57,7 @@ class HeldArenas {
 
   const SessionDescriptors& kept_;
   std::map<uint64_t, Arena> arenas_;  // by handle
-  std::set<uint64_t> released_;       // at EndRestore; every one is held
+  std::set<uint64_t> released_;       // to release at EndRestore; all are held
 };
 
 }  // namespace holdfast

@@ -10,44 +10,48 @@
 
 namespace holdfast {
 
-// A session's journal. While a successor restores the session there are two:
-// the successor reads the journal of the executor before it, and writes another
-// one. The DescriptorStore keeps the old one until the successor is done. Not
-// thread-safe.
+// A session's journal. While a successor restores the session there are two
+// journals: the successor reads the journal of the earlier executor, and writes
+// a new journal. The DescriptorStore keeps the old journal until EndRestore.
+// Not thread-safe.
 class HeldJournal {
  public:
   // `kept` must outlive this object.
   explicit HeldJournal(const SessionDescriptors& kept) : kept_(kept) {}
 
-  // Makes the journal of a new session.
+  // Makes the journal of a new session. Fails if the system has no memory or no
+  // descriptors.
   absl::Status Open();
   // Takes over the journal of a session that an earlier daemon has left.
   void Adopt(UniqueFd journal, uint64_t epoch);
 
-  // Makes an empty journal for a successor, which begins with `epoch`. Called
-  // again when a successor has failed.
+  // Makes an empty journal for a successor, which serves from `epoch` on.
+  // Called again for the next successor when one has failed. Fails as Open.
   absl::Status BeginRestore(uint64_t epoch);
   // Drops the old journal. The DescriptorStore keeps the successor's journal
   // from now on.
   void EndRestore();
   bool restoring() const { return old_.valid(); }
 
-  // The journal of the present executor; -1: there is none.
+  // The descriptor of the present executor's journal, borrowed; -1: there is
+  // none.
   int current() const { return current_.get(); }
-  // The journal of the earlier executor; -1: no restoration is going on.
+  // The descriptor of the earlier executor's journal, borrowed; -1: no session
+  // is being restored.
   int old() const { return old_.get(); }
 
   // Drops the journal from the DescriptorStore.
   void Close() { kept_current_ = {}; }
 
  private:
+  // Stores current_ in the DescriptorStore, in place of the last journal.
   void Keep();
 
   const SessionDescriptors& kept_;
   uint64_t epoch_ = 1;  // of current_
   UniqueFd current_;
   UniqueFd old_;
-  SessionDescriptors::Kept kept_current_;  // the old one, while restoring
+  SessionDescriptors::Kept kept_current_;  // old_, while restoring
 };
 
 }  // namespace holdfast

@@ -14,9 +14,9 @@
 
 namespace holdfast {
 
-// Holds the compiled code that a session has loaded. A successor of the
-// session's executor, also under the next daemon, can then load the code again
-// after the ObjectStore has dropped it. Not thread-safe.
+// Holds the compiled code that a session has loaded. So a successor of the
+// session's executor, also under the next daemon, can load the code again after
+// the ObjectStore has dropped it. Not thread-safe.
 //
 // Two limits bound one session (kMaxObjects, kMaxBytes). A third limit,
 // ObjectStore::max_objects, bounds all sessions together, because each object
@@ -34,11 +34,12 @@ class HeldObjects {
   HeldObjects(const HeldObjects&) = delete;
   HeldObjects& operator=(const HeldObjects&) = delete;
 
-  // Returns the object, and holds it if it is in the ObjectStore only.
-  // NOT_FOUND: neither this object nor the ObjectStore has it.
+  // Returns the object with this hash. Holds it from now on if only the
+  // ObjectStore had it. NOT_FOUND: neither this class nor the ObjectStore has
+  // it.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Find(
       const std::string& sha256);
-  // REQUIRES: the object is not held yet.
+  // Holds an object. REQUIRES: the object is not held yet.
   void Hold(std::shared_ptr<const StoredObject> object);
   // Drops all objects.
   void Close();

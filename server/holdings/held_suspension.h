@@ -19,8 +19,9 @@
 namespace holdfast {
 
 // The bytes of a suspended session's device memory, in host memory or a file.
-// Prepare makes room, an executor writes the bytes there, and Suspend releases
-// the device memory. Drop releases the room. Not thread-safe.
+// To suspend a session, Prepare makes room, an executor writes the bytes there,
+// and Suspend releases the device memory. Drop releases the room. Not
+// thread-safe.
 class HeldSuspension {
  public:
   // The room to which an executor saves memory.
@@ -30,7 +31,7 @@ class HeldSuspension {
     uint64_t bytes = 0;
   };
 
-  // All must outlive this object.
+  // REQUIRES: all arguments outlive this object.
   HeldSuspension(const SessionDescriptors& kept, SessionMemory& memory,
                  const MemoryLedger& ledger)
       : kept_(kept), memory_(memory), ledger_(ledger) {}
@@ -48,20 +49,22 @@ class HeldSuspension {
   // are saved.
   void Suspend();
   // Takes over the bytes of a session that an earlier daemon has left
-  // suspended. Fails as SuspendedMemory::Adopt.
+  // suspended. Fails as SuspendedMemory::Adopt. RESOURCE_EXHAUSTED: the bytes
+  // exceed the tenant's share of host memory.
   absl::Status Adopt(KeptSession& kept);
 
-  // True from Suspend or Adopt until Drop.
+  // Returns true from Suspend or Adopt until Drop.
   bool suspended() const { return suspended_; }
-  // The descriptor of the room; -1: nothing is prepared.
+  // The descriptor of the room, borrowed; -1: there is no room.
   int descriptor() const {
     return saved_ == nullptr ? -1 : saved_->descriptor();
   }
-  // 0: the session is not suspended.
+  // The number of saved bytes; 0: the session is not suspended.
   uint64_t bytes() const { return suspended_ ? saved_->bytes() : 0; }
 
-  // Drops the bytes, because a successor has them on the device, because the
-  // session is not suspended after all, or because it has ended.
+  // Releases the room and its bytes. Called when a successor has the bytes on
+  // the device, when the suspension was given up, or when the session has
+  // ended.
   void Drop();
 
  private:

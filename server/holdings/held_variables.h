@@ -9,18 +9,20 @@
 
 namespace holdfast {
 
-// The values of the variables of a session's modules, which an idle executor
-// has saved for its successor. Charged to host memory. Not thread-safe.
+// The values of the variables of a session's modules, as an idle executor has
+// saved them for its successor. Charged to host memory. Not thread-safe.
 class HeldVariables {
  public:
-  // Both must outlive this object.
+  // REQUIRES: both outlive this object.
   HeldVariables(const SessionDescriptors& kept, Quota& host)
       : kept_(kept), host_(host) {}
 
   // Replaces the values. INVALID_ARGUMENT: `memory` is not a sealed memfd, or
   // has more than kMaxSavedVariablesBytes; the old values stay.
-  // RESOURCE_EXHAUSTED: the quota refuses; the old values are dropped.
+  // RESOURCE_EXHAUSTED: the quota refuses the charge; the old values are
+  // dropped.
   absl::Status Hold(UniqueFd memory);
+  // Drops the values.
   void Drop();
 
   // The descriptor of the values, borrowed; -1: there are none.

@@ -10,8 +10,9 @@
 
 namespace holdfast {
 
-// One session's descriptors in the DescriptorStore, which keeps them for the
-// next daemon. A kind and numbers name a descriptor of the session.
+// Stores descriptors of one session in the DescriptorStore, which keeps them
+// for the next daemon. A descriptor's name has a kind, the session's number and
+// further numbers (server/kept/kept_name.h).
 class SessionDescriptors {
  public:
   using Kept = DescriptorStore::Kept;
@@ -23,7 +24,8 @@ class SessionDescriptors {
   // Sets the session's number. REQUIRES: nothing is kept yet.
   void Open(uint64_t session) { session_ = session; }
 
-  // Keep a descriptor or a record, as DescriptorStore does.
+  // Keep a descriptor or a record, as the methods of DescriptorStore with the
+  // same names.
   Kept Keep(const char* kind, Numbers numbers, int fd) const {
     return store_.Keep(Name(kind, numbers), fd);
   }

@@ -27,19 +27,18 @@
 
 namespace holdfast {
 
-// The supervisor's holdings for one session, from its first executor to its
-// last: the descriptors of its device memory and of the host memory that
-// outlives an executor, its memory grants, its journal, and the code that it
-// has loaded. Handles executors' messages about them, which are hostile input.
-// Not thread-safe.
+// The holdings of a session: what the supervisor holds for it from its first
+// executor to its last. These are the descriptors of the session's device
+// memory and of the host memory that outlives an executor, its memory grants,
+// its journal, and the code that it has loaded. The class handles executors'
+// messages about them, which are hostile input. Not thread-safe.
 //
-// A SessionHoldings passes from an executor to the next by
-// Executor::TakeHoldings and Inherit; the session owns it in between. The
-// holdings store a copy of each descriptor that the next daemon needs in the
-// DescriptorStore.
+// A SessionHoldings passes from an executor to the next with
+// Executor::TakeHoldings and Inherit; the session owns it in between. The class
+// stores each descriptor that the next daemon needs in the DescriptorStore.
 class SessionHoldings {
  public:
-  // Parts of the supervisor, which outlive it.
+  // Parts of the supervisor, which must outlive this object.
   struct Services {
     ObjectStore& store;
     MemoryLedger& ledger;
@@ -56,39 +55,38 @@ class SessionHoldings {
   SessionHoldings& operator=(const SessionHoldings&) = delete;
 
   // Opens a new session, which is charged to `tenant`. RESOURCE_EXHAUSTED: the
-  // tenant has no slot for one more session.
+  // tenant has no slot for one more session. Fails also as HeldJournal::Open.
   absl::Status Open(const internal::Assign& assign,
                     std::shared_ptr<Tenant> tenant);
 
   // Opens a session that an earlier daemon has left, and charges all of its
-  // holdings again. The caller adds imports through memory().
-  // RESOURCE_EXHAUSTED: a limit is too low now; chunks of memory are still in
-  // `kept`.
+  // holdings again. The caller adds the imports through memory().
+  // RESOURCE_EXHAUSTED: a limit is too low now; the chunks are still in `kept`.
   absl::Status Adopt(KeptSession& kept, std::shared_ptr<Tenant> tenant);
 
-  // Takes over the memory of a session that has ended. The destructor releases
-  // all of it that other sessions do not use.
+  // Takes over the chunks of a session that has ended. The destructor releases
+  // the chunks that other sessions do not use.
   absl::Status AdoptOrphan(uint64_t session,
                            std::map<uint64_t, KeptChunk> chunks);
 
-  // Prepares for a successor of an executor that has ended. The session's epoch
-  // `epoch` begins with the successor. Until EndRestore nothing of the session
-  // is released, so that a further executor can take over if the successor
-  // fails. Called again for each successor.
+  // Prepares for a successor of an executor that has ended. The successor
+  // serves from `epoch` on. Until EndRestore nothing of the session is
+  // released, so that a further executor can take over if the successor fails.
+  // Must be called for each successor. Fails as HeldJournal::BeginRestore.
   absl::Status BeginRestore(uint64_t epoch);
-  // The successor has restored the session: carries out the postponed releases,
-  // drops the old journal and the suspension, and gives back grants and imports
-  // that the successor has not asked for.
+  // Called when the successor has restored the session. Carries out the
+  // postponed releases, drops the old journal and the suspension, and gives
+  // back grants and imports that the successor has not requested again.
   void EndRestore();
 
-  // NoteIdle records, also for the next daemon, that the session's work has
-  // ended and its executor will end with the daemon. NoteBusy takes that back,
-  // and drops the saved variables.
+  // NoteIdle records, for the next daemon, that the session's work has ended
+  // and that its executor will end with the daemon. NoteBusy removes the
+  // record, and drops the saved variables.
   void NoteIdle();
   void NoteBusy();
 
-  // Releases the device memory, whose bytes an executor has saved, and all of
-  // the executor's grants. REQUIRES: suspension().Prepare has succeeded.
+  // Releases the device memory and all of the executor's grants. REQUIRES:
+  // suspension().Prepare has succeeded, and an executor has saved the bytes.
   void Suspend();
   // Places a suspended session on this device for its next executor: grants the
   // session's memory there, and gives back the grant on another device.
@@ -96,26 +94,27 @@ class SessionHoldings {
   // on any device. REQUIRES: the session is suspended, and has one device.
   absl::Status PlaceOn(uint32_t device);
 
-  // Sends an executor the descriptors that it needs before Assign: the journal,
-  // then the tenant's page; for a successor also the old journal, variables,
-  // arenas and chunks. Fails if the channel is closed.
+  // Sends an executor the descriptors that it needs before Assign: the journal
+  // and the tenant's page, and for a successor also the old journal, the
+  // variables, the arenas and the chunks. Fails as Channel::Send.
   absl::Status SendTo(Channel& channel) const;
 
-  // The journal of the present executor; -1 if there is none.
+  // The descriptor of the present executor's journal, borrowed; -1 if there is
+  // none.
   int journal() const { return journal_.current(); }
 
-  // The handlers of an executor's messages about one kind of holding.
+  // The parts that handle an executor's messages about one kind of holding.
   SessionMemory& memory() { return memory_; }
   MemoryGrants& grants() { return grants_; }
   HeldArenas& arenas() { return arenas_; }
   HeldObjects& objects() { return objects_; }
-  // Held until NoteBusy or EndRestore.
+  // The saved variables are dropped by NoteBusy and EndRestore.
   HeldVariables& variables() { return variables_; }
   HeldSuspension& suspension() { return suspension_; }
   const HeldSuspension& suspension() const { return suspension_; }
 
-  // The Release methods ignore unknown numbers. Between BeginRestore and
-  // EndRestore they postpone the release.
+  // Release one holding. Unknown numbers are ignored. Between BeginRestore and
+  // EndRestore the release is postponed to EndRestore.
   void ReleaseChunk(uint64_t chunk);
   void ReleaseImport(uint64_t import);
   void ReleaseArena(uint64_t handle);
@@ -141,7 +140,7 @@ class SessionHoldings {
   HeldObjects objects_;
   HeldSuspension suspension_;
   SessionDescriptors::Kept idle_;
-  // Releases postponed to EndRestore. Every number is held.
+  // The releases that are postponed to EndRestore. All these numbers are held.
   std::set<uint64_t> released_chunks_;
   std::set<uint64_t> released_imports_;
 };

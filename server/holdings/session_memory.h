@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The supervisor's view of one session's device memory. The session has chunks
-// of its own; a chunk that was shared may outlive it. It exports ranges of its
-// chunks, and imports resources of other sessions (session_imports.h).
+// of its own; a chunk that was shared may outlive the session. The session
+// exports ranges of its chunks, and imports resources of other sessions
+// (session_imports.h).
 //
-// The executor reports its chunks, and asks to share memory. Both are hostile
-// input. No thread and no lock: SessionHoldings passes from one owner to the
-// next, and the present owner guards it.
+// The executor reports its chunks, and sends requests to share memory. Both are
+// hostile input. There is no thread and no lock here: a SessionHoldings has one
+// owner at a time, which guards it.
 #ifndef HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_
 #define HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_
 
@@ -42,7 +43,8 @@ class SessionMemory {
   // The most chunks that the supervisor holds for one executor.
   static constexpr size_t kMaxChunks = 4096;
 
-  // Parts of the supervisor, which outlive it; the grants are the session's.
+  // Parts of the supervisor, which must outlive this object. `grants` are the
+  // session's.
   struct Services {
     ExportRegistry& exports;
     collections::CollectionTable& collections;
@@ -56,7 +58,7 @@ class SessionMemory {
   SessionMemory(const SessionMemory&) = delete;
   SessionMemory& operator=(const SessionMemory&) = delete;
 
-  // Sets the session's id and tenant. Nothing can be shared before it.
+  // Sets the session's id and tenant. Before this call nothing can be shared.
   void Open(const std::string& session, std::shared_ptr<Tenant> tenant) {
     session_ = session;
     tenant_ = std::move(tenant);
@@ -66,14 +68,17 @@ class SessionMemory {
   // The tenant of Open; null: none.
   const std::shared_ptr<Tenant>& tenant() const { return tenant_; }
 
-  // Keeps a chunk alive until Release. RESOURCE_EXHAUSTED: too many.
+  // Keeps the memory of a chunk alive until Release. RESOURCE_EXHAUSTED: the
+  // session has kMaxChunks chunks.
   absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
+  // Releases a chunk; ignores an unknown number. A shared chunk stays as long
+  // as other sessions use it.
   void Release(uint64_t chunk);
   bool HasChunk(uint64_t chunk) const { return chunks_.contains(chunk); }
 
   // Takes over the session's chunks from an earlier daemon, and charges them.
-  // RESOURCE_EXHAUSTED: there is not enough memory; no chunk was taken.
-  // REQUIRES: Open was called.
+  // RESOURCE_EXHAUSTED: the chunks exceed a limit of memory; then no chunk was
+  // taken. REQUIRES: Open was called.
   absl::Status Adopt(std::map<uint64_t, KeptChunk>& chunks);
   // Takes over a chunk of a suspended session, whose bytes are in a file.
   // Charges nothing.
@@ -84,32 +89,36 @@ class SessionMemory {
   absl::StatusOr<SharedResource> AdoptShared(
       const internal::SharedRange& range);
 
-  // Calls `visit` with each chunk of the session and a borrowed descriptor,
-  // until a call fails. The descriptor of a saved chunk is -1.
+  // Calls `visit` with each chunk of the session and a borrowed descriptor;
+  // stops at the first error, and returns it. The descriptor of a saved chunk
+  // is -1.
   absl::Status ForEachChunk(
       const std::function<absl::Status(const internal::ChunkCreated&, int)>&
           visit) const;
-  // FAILED_PRECONDITION: the session exports or imports resources, or has
-  // shared memory, so that it cannot be suspended; the message says which.
+  // Checks whether the session can be suspended. FAILED_PRECONDITION: the
+  // session exports or imports resources, or has shared memory; the error says
+  // which.
   absl::Status CheckAlone() const;
-  // Returns the offset of each chunk in a file, and the sum of their bytes.
+  // Returns an offset in a file for each chunk, and sets `bytes` to the sum of
+  // their sizes.
   internal::SaveMemory PlanSave(uint64_t* bytes) const;
-  // Releases the device memory of the chunks, whose bytes are in a file, at the
+  // Releases the device memory of the chunks. Their bytes are in a file, at the
   // offsets of `saved`. A successor makes the chunks again; until EndRestore
   // only the bytes in the file are valid.
   void Suspend(const internal::SaveMemory& saved);
   // Makes the successor of a suspended session's executor put the chunks on
-  // this device. An earlier attempt may have made some already.
+  // this device. Releases chunks that an earlier attempt has made.
   void MoveSaved(uint32_t device);
 
-  // Prepares for a successor of the session's executor, which reserves the
-  // chunks again; shared chunks stay charged.
+  // Prepares for a successor of the session's executor. The successor reserves
+  // the chunks again; shared chunks stay charged.
   void BeginRestore();
   // Ends the restoration: releases imports that the successor has not reopened.
   void EndRestore();
 
   using Answer = SharingAnswer;
-  // Answers a request. `descriptor` came with it; -1: none.
+  // Carries out a request and returns its answer, or an answer with the error.
+  // `descriptor` came with the request, and is borrowed; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
   SessionImports& imports() { return imports_; }
 
@@ -121,8 +130,8 @@ class SessionMemory {
 
  private:
   struct Chunk {
-    UniqueFd fd;                 // until the chunk is shared
-    DescriptorStore::Kept kept;  // likewise
+    UniqueFd fd;                 // empty if the chunk is shared or saved
+    DescriptorStore::Kept kept;  // of `fd`
     uint32_t device = 0;
     uint64_t address = 0;
     uint64_t size = 0;
@@ -141,7 +150,7 @@ class SessionMemory {
   // Notes that the memory of an unshared chunk was returned to the device.
   void NoteReturned(const Chunk& chunk);
   // Charges the session's tenant for a chunk that other sessions may still
-  // hold. REQUIRES: it is shared.
+  // hold. REQUIRES: the chunk is shared.
   void LeaveToOthers(const Chunk& chunk) const;
   // Releases the memory of a chunk whose bytes are in a file.
   void DropMemory(Chunk* chunk);

@@ -10,8 +10,9 @@
 
 namespace holdfast {
 
-// A process on this machine, as the kernel describes the other end of a Unix
-// socket. Read once, when the process connects. All ones: not known.
+// The user of a process on this machine, as the kernel reports it for the other
+// end of a Unix socket. Read once, when the process connects. A number of all
+// ones is not known.
 struct UserIdentity {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
@@ -42,13 +43,13 @@ struct TokenIdentity {
 using Identity = std::variant<UserIdentity, CertificateIdentity,
                               AddressIdentity, TokenIdentity>;
 
-// Returns the name to which shares, sessions and collections belong: "uid
-// 1000", "ip 10.0.0.7", "token SUBJECT", or "certificate NAME" with the first
-// alternative name, else the common name. Names of different kinds are never
-// equal.
+// Returns the client's name, to which shares, sessions and collections belong:
+// "uid 1000", "ip 10.0.0.7", "token SUBJECT", or "certificate NAME". NAME is
+// the certificate's first alternative name or, if there is none, its common
+// name. Names of different kinds are never equal.
 std::string NameOf(const Identity& identity);
 
-// Returns false for an address, which identifies no client: the possessions of
+// Returns true if the identity is proven. An address is not: what belongs to
 // one client must not pass to the next client with the same address.
 bool IsAuthenticated(const Identity& identity);
 

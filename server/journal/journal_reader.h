@@ -2,7 +2,7 @@
 //
 // Reads the journal of an executor. Its bytes are hostile input, because a
 // client's kernel may have taken the executor over. They are copied first, and
-// then checked.
+// then checked. `memory` is the journal's memfd, and is borrowed.
 #ifndef HOLDFAST_SERVER_JOURNAL_JOURNAL_READER_H_
 #define HOLDFAST_SERVER_JOURNAL_JOURNAL_READER_H_
 
@@ -22,7 +22,7 @@ namespace holdfast::journal {
 // The most records of a journal.
 inline constexpr size_t kMaxRecords = size_t{1} << 21;
 
-// The progress of the session's commands; see Header.
+// The progress of the session's commands; see Header in layout.h.
 struct Progress {
   uint64_t received = 0;
   uint64_t completed = 0;
@@ -38,17 +38,21 @@ struct Progress {
 // inconsistent.
 absl::StatusOr<Progress> ReadProgress(int memory);
 
-// Reads Header::looked of a journal that is being written. Fails as above.
+// Returns Header::looked of a journal, which may be in use. Fails as
+// ReadProgress.
 absl::StatusOr<uint64_t> ReadLooked(int memory);
 
-// Returns the serialised records of the valid half. Fails as above.
+// Returns the serialised records of the valid half, for ParseRecords. Fails as
+// ReadProgress.
 absl::StatusOr<std::string> ReadRecords(int memory);
 
 struct ParsedRecords {
-  // Owns the records. Separate allocations would take longer than the parsing.
+  // Owns the records. A separate allocation for each record would take longer
+  // than the parsing.
   std::unique_ptr<google::protobuf::Arena> arena;
   std::vector<const internal::JournalRecord*> records;
-  // The records with their lengths before them, in the parsed bytes.
+  // The encoded records with their lengths before them. They point into the
+  // argument of ParseRecords.
   std::vector<absl::string_view> frames;
 };
 // Parses the bytes of ReadRecords. DATA_LOSS: a record is malformed, or there

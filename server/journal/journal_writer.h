@@ -17,39 +17,44 @@
 namespace holdfast::journal {
 
 // The executor's end of its session's journal. A record that Append has
-// published is in the journal whenever the process ends. Used by one thread,
-// except for the counters, which any thread may set.
+// published is in the journal whenever the process ends. Only one thread at a
+// time may use it, except for SetReceived, SetCompleted and SetLooked, which
+// any thread may call.
 class JournalWriter {
  public:
-  // `memory` has zeros, or an earlier journal, which is cleared.
-  // INVALID_ARGUMENT: it does not have kJournalBytes.
+  // Maps `memory`, which is borrowed and may be closed after the call, and
+  // makes an empty journal in it. INVALID_ARGUMENT: it is not a memfd of the
+  // fixed size kJournalBytes.
   static absl::StatusOr<std::unique_ptr<JournalWriter>> Map(int memory);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  // Publishes a record. Drops records without effect when there are many.
-  // Returns false if there is no room for it; part of the room is kept for
-  // records that end something. `command`, if not empty, has the fields of the
-  // record's command, which the record itself then lacks.
+  // Publishes a record. From time to time, drops records that have no effect
+  // any more. Returns false if there is no room for the record; part of the
+  // room is reserved for records that end something. If `command` is not empty,
+  // it is the record's command in encoded form, and `record` must have no
+  // command.
   bool Append(const internal::JournalRecord& record,
               absl::string_view command = {});
 
-  // Removes the record that made `handle`, and returns true; false if later
-  // records follow it, or it made other handles too. So a resource that is
-  // freed right after its creation, as most memory is, leaves no record.
+  // Removes the record that made `handle`, and returns true. Returns false, and
+  // does nothing, if other records follow it, or if it made other handles, too.
+  // So a resource that is freed right after its creation leaves no record.
   bool Retract(uint64_t handle);
 
-  // Counters that change with every command. Each call is a plain store.
+  // Set the counters of the header, which change with every command. Each call
+  // takes a few plain stores.
   void SetReceived(uint64_t sequence) { Store(header().received, sequence); }
   void SetCompleted(uint64_t sequence) { Store(header().completed, sequence); }
-  // Notes a command that is about to be carried out, as in LastCommand.
+  // Notes a command that is about to be carried out. The arguments are the
+  // fields of LastCommand.
   void Begin(uint64_t sequence, uint32_t field, uint64_t stream,
              absl::string_view name);
   void SetProcessed(uint64_t sequence) { Store(header().processed, sequence); }
   void SetLooked(uint64_t nanoseconds) { Store(header().looked, nanoseconds); }
 
-  // Notes that an earlier writer has done the commands up to `sequence`. Called
-  // first.
+  // Notes that an earlier executor has carried out the commands up to
+  // `sequence`. Called before the first command.
   void Resume(uint64_t sequence) {
     Store(header().begun, sequence);
     Store(header().processed, sequence);
@@ -69,8 +74,8 @@ class JournalWriter {
   static void Store(std::atomic<uint64_t>& counter, uint64_t value) {
     counter.store(value, std::memory_order_relaxed);
   }
-  // The last records in a row that each made exactly one resource, oldest
-  // first.
+  // One of the last records, if each of these has made exactly one resource;
+  // see made_.
   struct Made {
     uint64_t handle = 0;
     size_t begin = 0;  // of the record, in its half
@@ -79,18 +84,20 @@ class JournalWriter {
 
   // Updates made_ after a record was written at `begin`.
   void NoteMade(const internal::JournalRecord& record, size_t begin);
-  // Makes the half valid up to this length, with one store. The bytes are
-  // written before that, so that the journal is valid whenever the process
+  // Makes the half valid up to this length, with one store. The caller has
+  // written the bytes before, so that the journal is valid whenever the process
   // dies.
   void Publish(bool second, size_t length);
   // Copies the live records to the other half.
   void Compact();
 
   const FileMapping mapping_;
-  bool second_ = false;      // the valid half
-  size_t length_ = 0;        // its records' bytes
+  bool second_ = false;      // the valid half is the second
+  size_t length_ = 0;        // the bytes of the records in the valid half
   size_t compact_at_ = 0;    // Append compacts first at this length
   bool may_shrink_ = false;  // something has ended since the last compaction
+  // The last records, oldest first, back to a record that did not make exactly
+  // one resource.
   std::vector<Made> made_;
 };
 

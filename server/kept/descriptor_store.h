@@ -20,7 +20,7 @@
 
 namespace holdfast {
 
-// A descriptor with the name that it is kept under.
+// A descriptor with the name under which it is kept.
 struct KeptDescriptor {
   KeptName name;
   UniqueFd fd;
@@ -34,7 +34,8 @@ struct KeptDescriptor {
 // process executes itself (server/restart/upgrade.h). Thread-safe.
 class DescriptorStore {
  public:
-  // Keeps one descriptor for as long as it lives. Move-only.
+  // Keeps one descriptor in the store for as long as this object lives.
+  // Move-only.
   class [[nodiscard]] Kept {
    public:
     Kept() = default;
@@ -53,20 +54,23 @@ class DescriptorStore {
     UniqueFd own_;
   };
 
-  // Reads $FDSTORE. `inherited` lists the names that an earlier daemon left
-  // with the service manager. Nothing is removed before Settle, so that the
-  // next daemon gets the descriptors if this daemon fails to start.
+  // Reads $FDSTORE. `inherited` lists the names that an earlier daemon has left
+  // with the service manager. No inherited descriptor is removed before Settle,
+  // so that the next daemon gets them if this daemon fails to start.
   explicit DescriptorStore(const std::vector<std::string>& inherited = {});
 
-  // Returns true if sessions survive when the daemon is killed.
+  // Returns true if sessions survive when the daemon is killed, because there
+  // is a service manager that stores descriptors.
   bool outlives_kill() const { return manager_limit_ > 0; }
 
-  // Keeps `fd`, which is borrowed. REQUIRES: `fd` stays open, and the store
-  // lives, as long as the result. To replace a descriptor, keep another one of
-  // the same name, and assign the result to the earlier Kept. The service
-  // manager drops the old descriptor once it has the new one, or before if it
-  // has no room for both. REQUIRES: before Settle, `fd` is the inherited
-  // descriptor if the name is inherited. It is not stored again.
+  // Keeps `fd`, which is borrowed, until the result is destroyed. Logs a
+  // warning if the service manager has no room for it. To replace a descriptor,
+  // keep another descriptor under the same name, and assign the result to the
+  // earlier Kept. The service manager drops the old descriptor after it has the
+  // new one, or before if it has no room for both. An inherited descriptor is
+  // not stored again. REQUIRES: `fd` stays open, and the store lives, as long
+  // as the result. Before Settle, `fd` is the inherited descriptor if the name
+  // is inherited.
   Kept Keep(const KeptName& name, int fd);
   // Like Keep, for a descriptor that will replace the descriptor of the name
   // `before`. If the service manager has no room for both, the new one is
@@ -77,41 +81,41 @@ class DescriptorStore {
   Kept KeepRecord(const KeptName& name,
                   const google::protobuf::MessageLite& record);
 
-  // Removes the inherited descriptors that were not kept again from the service
-  // manager. Called when the daemon has taken over.
+  // Removes from the service manager the inherited descriptors that were not
+  // kept again. Called when the daemon has taken over the earlier state.
   void Settle();
 
-  // Gives all descriptors to a new service manager. `start` starts it and
-  // directs messages to it; calls of Keep wait meanwhile. Returns the number of
-  // descriptors, or an error, after which MoveTo has to be called again.
-  // REQUIRES: Settle was called.
+  // Gives all descriptors to a new service manager. `start` starts the service
+  // manager and directs messages to it; calls of Keep wait meanwhile. Returns
+  // the number of descriptors that it has stored. After an error MoveTo must be
+  // called again. REQUIRES: Settle was called.
   absl::StatusOr<size_t> MoveTo(absl::FunctionRef<absl::Status()> start);
 
-  // Returns copies of all descriptors, for the next daemon.
+  // Returns duplicates of all descriptors, for the next daemon.
   std::vector<KeptDescriptor> CopyAll() const;
 
  private:
   struct Entry {
     int fd = -1;
-    std::string stored;  // its name in the service manager; empty: none
-    // The name of the entry that it waits for; empty: none.
+    std::string stored;  // the name in the service manager; empty: not stored
+    // The name of the entry that must be removed first; empty: none.
     std::string before;
   };
 
   Kept Keep(const KeptName& name, int fd, const std::string& before);
   void Remove(const std::string& name);
-  // Stores the entry that has waited for this one to be removed.
+  // Stores the entry that has waited for the removal of the entry `before`.
   void StoreHeir(const std::string& before)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the highest version of an inherited name; empty if there is none.
   std::string FindInherited(const std::string& name) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Gives the entry's descriptor to the service manager, in place of the last
-  // one.
+  // Gives the entry's descriptor to the service manager, in place of the
+  // entry's last descriptor.
   void Store(const std::string& name, int fd, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes this name from the service manager's store, and clears it. Ignores
-  // an empty name.
+  // Removes the name from the service manager's store, and clears `stored`.
+  // Ignores an empty name.
   void RemoveStored(std::string& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   size_t manager_limit_ = 0;
@@ -122,13 +126,14 @@ class DescriptorStore {
   std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);  // with versions
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   bool settled_ ABSL_GUARDED_BY(mutex_) = false;
-  // Descriptors in the service manager, with those of the earlier daemon.
+  // The number of descriptors in the service manager, including those of the
+  // earlier daemon.
   size_t in_manager_ ABSL_GUARDED_BY(mutex_) = 0;
   bool full_ ABSL_GUARDED_BY(mutex_) = false;  // was logged
 };
 
-// Reads a record. INVALID_ARGUMENT: `fd` is not a sealed memfd with a message
-// of this type.
+// Reads a record that KeepRecord has made, from the borrowed descriptor `fd`.
+// INVALID_ARGUMENT: `fd` is not a sealed memfd with a message of this type.
 absl::Status ReadRecord(int fd, google::protobuf::MessageLite* record);
 
 }  // namespace holdfast

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state that an earlier daemon has left, sorted by kind. Descriptors
-// without an owner, or with an unreadable record, are closed and logged.
+// The state that an earlier daemon has left, sorted by kind. Descriptors that
+// belong to no session or collection, and records that cannot be read, are
+// closed and logged.
 #ifndef HOLDFAST_SERVER_KEPT_KEPT_STATE_H_
 #define HOLDFAST_SERVER_KEPT_KEPT_STATE_H_
 
@@ -24,7 +25,7 @@ struct KeptChunk {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes
   UniqueFd memory;
-  UniqueFd event_page;  // of the event that the chunk is for, if any
+  UniqueFd event_page;  // of the event that the chunk was made for, if any
 };
 
 struct KeptArena {
@@ -33,17 +34,18 @@ struct KeptArena {
 };
 
 struct KeptSession {
-  // nullopt: the session has ended, but other sessions use some of its chunks.
+  // nullopt: the session has ended, but some of its chunks are still in use.
   std::optional<internal::SessionRecord> record;
-  UniqueFd calls;  // listening sockets
+  // The listening sockets: for rpcs, and for descriptors of clients.
+  UniqueFd calls;
   UniqueFd descriptors;
   uint64_t epoch = 0;
   UniqueFd journal;
   std::map<uint64_t, KeptChunk> chunks;
   // Chunks of suspended collections, whose memory is a file with the bytes.
   std::map<uint64_t, KeptChunk> saved_chunks;
-  // Chunks of collections that were resumed. They do not belong to the session
-  // any more either.
+  // Chunks of collections that were resumed. Like saved_chunks, they do not
+  // belong to the session any more.
   std::map<uint64_t, KeptChunk> owned_chunks;
   std::map<uint64_t, KeptArena> arenas;  // by handle
   std::vector<std::shared_ptr<const StoredObject>> objects;
@@ -51,12 +53,12 @@ struct KeptSession {
   std::optional<internal::SuspensionRecord> suspension;
   UniqueFd image;
   UniqueFd variables;  // of the session's modules, if it was idle
-  // The session had no running work when the daemon ended.
+  // True if the session had no running work when the daemon ended.
   bool idle = false;
-  // The session had no client. If false, its client may return.
+  // True if the session had no client. If false, its client may return.
   bool detached = false;
 
-  // True if the session can be served again.
+  // Returns true if the session can be served again.
   bool whole() const {
     return record.has_value() && calls.valid() && descriptors.valid() &&
            journal.valid();
@@ -64,15 +66,15 @@ struct KeptSession {
 };
 
 struct KeptState {
-  std::map<uint64_t, KeptSession> sessions;
+  std::map<uint64_t, KeptSession> sessions;  // by number
   std::vector<internal::CollectionRecord> collections;
   std::vector<internal::VersionRecord> versions;  // oldest first
   std::vector<internal::ClaimRecord> claims;
   std::vector<internal::TenantRecord> tenants;
   internal::DaemonRecord daemon;
   internal::CountersRecord counters;
-  UniqueFd directory;
-  // The names of all descriptors, also of closed ones.
+  UniqueFd directory;  // of the executors' sockets
+  // The names of all descriptors, also of those that were closed.
   std::vector<std::string> names;
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state that outlives the Execute calls of a client, which may lose its
-// connection and return. The results of all calls are kept until the client has
-// surely got them (kept_results.h). Each call begins with the number of results
-// that the client has read, and sends the results after them.
+// The state that outlives the Execute calls of a client. A client may lose its
+// connection and return with another call. The results of all calls are kept
+// until the client has surely got them (kept_results.h). A call begins with the
+// number of results that the client has read, and sends the later results.
 //
 // Threads: a call has two threads. One reads commands (AwaitTurn, AwaitRoom,
 // Acknowledge, End), the other sends results (Next). A thread of the attachment
 // moves results from the queue into the kept results. A thread that produces a
-// result may send it at once (SendDirectly).
+// result may send it itself (SendDirectly).
 //
 // Locks: mutex_ guards everything. It is held while a result is sent directly,
 // and never while Next's caller sends a batch.
@@ -33,10 +33,10 @@
 
 namespace holdfast::executor {
 
-// One call at a time is served. A new call ends the previous call, whose
-// connection may be broken although the executor has not noticed. The new call
-// sends results at once, and reads commands when the previous call has stopped
-// reading. Thread-safe.
+// Serves one call at a time. A new call ends the previous call, whose
+// connection may be broken although the executor has not noticed it. The new
+// call sends results at once, and reads commands when the previous call has
+// stopped reading. Thread-safe.
 class Attachment {
  public:
   // The limit of unsent results, in bytes. At the limit, AwaitRoom blocks.
@@ -47,22 +47,26 @@ class Attachment {
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
-  // The queue that takes the results of all calls.
+  // The queue for the results of all calls. Never null; may outlive this
+  // object.
   const std::shared_ptr<ResultQueue>& results() const { return results_; }
 
   // Begins a call whose client has read `results_read` results, and cancels the
   // previous call. Returns the new call's number. OUT_OF_RANGE: the results
-  // after these are not kept any more, or there are not so many results.
-  // REQUIRES: `context` lives until End.
+  // after these are not kept any more, or there are fewer results.
+  // RESOURCE_EXHAUSTED: the system allows no thread. REQUIRES: `context` lives
+  // until End.
   absl::StatusOr<uint64_t> Begin(grpc::ServerContextBase& context,
                                  uint64_t results_read);
-  // Makes blocked methods of the call return, because its client has gone.
+  // Makes blocked methods of the call return, because its client has gone. Does
+  // nothing for an earlier call.
   void Cancel(uint64_t call);
-  // Ends a call: no command is read and no result is sent any more.
+  // Ends a call: the call reads no command and sends no result any more. Must
+  // be called for each call, and may be called again.
   void End(uint64_t call);
 
   // Blocks until the previous call has stopped reading. Returns false if this
-  // call is over.
+  // call is over (cancelled, or followed by another call).
   bool AwaitTurn(uint64_t call);
   // Blocks while too many results wait to be sent. Returns false if the call is
   // over.
@@ -71,22 +75,26 @@ class Attachment {
   // arrived.
   void Acknowledge(uint64_t call, uint64_t sequence);
 
-  // Blocks until there are results to send. Returns false if the call is over.
-  // REQUIRES: the last batch was sent.
+  // Blocks until there are results to send, and sets `batch` to them. Returns
+  // false if the call is over. REQUIRES: the batch of the previous Next was
+  // sent.
   bool Next(uint64_t call, v1::ResultBatch* batch);
 
-  // Until the call's End, a thread that produces a result sends it by `send` if
-  // no other result is waiting (ResultQueue::SendDirectly), but never while a
-  // batch of Next is being sent.
+  // From now on until the call ends, a thread that produces a result sends it
+  // with `send`, as ResultQueue::SendDirectly describes. It does so only if no
+  // other result is waiting and no batch of Next is being sent. `send` returns
+  // false if the result was not sent.
   void SendDirectly(uint64_t call, ResultQueue::SendNow send);
 
  private:
-  // The thread of the attachment.
+  // Runs in taker_.
   void TakeResults();
+  // Blocks until there is room for the batch, and keeps it.
   void Keep(const v1::ResultBatch& batch);
-  // Sends the batch, and keeps it as sent if that succeeded.
+  // Sends the batch directly, and keeps it as sent. Returns false if it could
+  // not be sent.
   bool SendNow(const v1::ResultBatch& batch);
-  // Stops the call from sending.
+  // Makes the call over if it is the newest.
   void Drop(uint64_t call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AwaitInCall(uint64_t call, bool (Attachment::*condition)() const)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -111,7 +119,7 @@ class Attachment {
   std::optional<uint64_t> arrived_ ABSL_GUARDED_BY(mutex_);
   // The newest call's function; null: none.
   ResultQueue::SendNow send_now_ ABSL_GUARDED_BY(mutex_);
-  // A batch that Next has returned is being sent.
+  // True while a batch that Next has returned is being sent.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread taker_;
 };

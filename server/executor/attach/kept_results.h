@@ -7,9 +7,9 @@
 //   dropped | sent, kept for a client that returns | to send
 //           ^ oldest                               ^ next       ^ total
 //
-// A client that returns moves "next" back to the results that it has not read.
-// The oldest sent results are dropped when the sent results take too much
-// memory; results to send are never dropped.
+// When a client returns, "next" moves back to the first result that it has not
+// read. The oldest sent results are dropped when the sent results take too much
+// memory. Results to send are never dropped.
 #ifndef HOLDFAST_SERVER_EXECUTOR_ATTACH_KEPT_RESULTS_H_
 #define HOLDFAST_SERVER_EXECUTOR_ATTACH_KEPT_RESULTS_H_
 
@@ -26,12 +26,12 @@ namespace holdfast::executor {
 // Starts no thread and takes no lock. Not thread-safe.
 class KeptResults {
  public:
-  // The limit of sent results that are kept, in bytes on the wire. It is above
-  // the bytes that can be in transit in gRPC's read-ahead at each hop and in
-  // the buffers of sockets.
+  // The limit of sent results that are kept, in bytes on the wire. It is higher
+  // than the number of bytes that can be in transit in gRPC's read-ahead at
+  // each hop and in the buffers of sockets.
   static constexpr size_t kMaxSent = size_t{32} << 20;
 
-  // Results that came together, as they are kept.
+  // Results that were produced together, in their encoded form.
   class Batch {
    public:
     explicit Batch(const v1::ResultBatch& batch)
@@ -51,8 +51,8 @@ class KeptResults {
   void AddSent(Batch batch);
 
   // Makes TakeNext continue after the first `results_read` results.
-  // OUT_OF_RANGE: results after these were dropped, or there are not so many
-  // results; nothing has changed.
+  // OUT_OF_RANGE: results after these were dropped, or there are fewer results;
+  // nothing has changed.
   absl::Status ContinueAfter(uint64_t results_read);
 
   // Copies the next results to send into `batch`; from now on they count as
@@ -68,8 +68,8 @@ class KeptResults {
 
   std::deque<Batch> kept_;
   uint64_t total_ = 0;  // all results so far
-  // The index in kept_ of the next batch to send, and the number of its first
-  // results to leave out, because the client has them.
+  // The index in kept_ of the next batch to send, and the number of results at
+  // its begin that the client has and that are left out.
   size_t next_ = 0;
   uint64_t skip_ = 0;
   // Bytes of the kept batches before next_, and from next_ on.

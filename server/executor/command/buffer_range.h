@@ -10,8 +10,9 @@
 
 namespace holdfast::executor {
 
-// Returns the address of `size` bytes at `offset` of a buffer. OUT_OF_RANGE:
-// beyond its end. Fails otherwise as CheckAccess.
+// Returns the address of `size` bytes at `offset` of the buffer `buffer`.
+// OUT_OF_RANGE: the bytes are beyond the buffer's end. Otherwise fails as
+// HandleTable::Find and CheckAccess do.
 absl::StatusOr<CUdeviceptr> ResolveRange(Resources& resources, uint64_t buffer,
                                          uint64_t offset, uint64_t size,
                                          Access access = Access::kRead);

@@ -21,29 +21,31 @@
 
 namespace holdfast::executor {
 
-// An object of the supervisor's store: its code, mapped for reading, and the
-// names of its kernels.
+// A code object of the supervisor's store: its code, mapped for reading, and
+// its symbols. `symbols` maps the names that clients use to the names in the
+// code.
 struct FetchedObject {
   FileMapping image;
   std::map<std::string, std::string> symbols;
 };
-// Fetches an object by its hash. Called by the submission thread, and blocks
-// it. NOT_FOUND: the store does not have the object.
+// Fetches an object by its hash. The submission thread calls it, and blocks
+// meanwhile. NOT_FOUND: the store does not have the object.
 using ObjectFetcher =
     std::function<absl::StatusOr<FetchedObject>(absl::string_view sha256)>;
 
-// The context of one command's handler. Valid during the handler's call.
+// The context of a command's handler. Valid during the handler's call.
 //
-// A handler gets the command and this context. It answers with Reply or
-// ReplyLater, or returns an error, which the processor reports.
+// A handler gets the command and this context. It sends the command's result
+// with Reply or ReplyLater. If it returns an error, the CommandProcessor sends
+// the error as the result.
 struct CommandContext {
   Resources& resources;
   const ObjectFetcher& fetch_object;
   const std::shared_ptr<ResultQueue>& results;
-  // The failures since the last fence, which reports and clears them.
+  // The failures since the last fence. A fence reports and clears them.
   v1::FenceResult& failures;
-  uint64_t sequence = 0;  // of the command
-  bool last = false;      // of its batch
+  uint64_t sequence = 0;  // the number of the command
+  bool last = false;      // the command is the last of its batch
 
   // Adds a result to the queue, with the command's number.
   void Reply(v1::Result result) const {
@@ -51,25 +53,30 @@ struct CommandContext {
     results->Add(std::move(result));
   }
 
-  // Watches events as CompletionWatcher::Watch does. For events that the client
-  // waits for: this thread polls them first if it has nothing else to do.
+  // Watches events that the client waits for, as CompletionWatcher::Watch does.
+  // If the command is the last of its batch, the calling thread first polls the
+  // events for as long as it has nothing else to do; then `callback` may be
+  // called before Watch returns.
   void Watch(CompletionWatcher::Events events,
              CompletionWatcher::Callback callback) const;
-  // Watches the present work of `stream`. `callback` also gets the driver's
-  // error if the end of the work cannot be marked.
+  // Like Watch, for the present work of `stream`. `callback` also gets the
+  // driver's error if the end of the work cannot be marked.
   void WatchWork(StreamResource& stream,
                  CompletionWatcher::Callback callback) const;
 
   // Promises a result of about `bytes` bytes, and reserves room for it in the
-  // queue. The returned function sends the result, or its error; any thread
-  // calls it, once.
+  // queue. Returns a function that sends the result, or the error if the status
+  // is not OK. The function must be called once, and any thread may call it,
+  // also after this context has ended.
   std::function<void(const absl::Status&, v1::Result)> ReplyLater(
       size_t bytes = 0) const;
 };
 
-// Creates a resource under a new handle of `table`: `make` returns StatusOr<T>.
-// If `make` fails, the handle is in error, and Create returns the error. If the
-// session has too many handles, the handle is not created at all.
+// Creates a resource under a new handle of `table`. `make` makes the resource,
+// and returns StatusOr<T>. If it fails, Create leaves the handle in error, and
+// returns the error. If CheckNew or Reserve of the table fails, for example
+// because the session has too many handles, Create makes no handle, and returns
+// that error.
 template <typename T, typename Make>
 absl::Status Create(HandleTable<T>& table, uint64_t handle, Make make) {
   HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));

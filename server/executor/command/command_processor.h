@@ -24,8 +24,9 @@ namespace holdfast::executor {
 // thread-safe: belongs to the submission thread.
 class CommandProcessor {
  public:
-  // `wake` is called, from any thread, when a waiting batch may continue.
-  // `counts` must outlive this object. `journal` may be null.
+  // Any thread calls `wake` when a waiting batch may continue. `journal` may be
+  // null: then nothing is recorded. REQUIRES: `resources`, `counts` and
+  // `journal` outlive this object.
   CommandProcessor(Resources& resources, CommandCounts& counts,
                    ObjectFetcher fetch_object, SessionJournal* journal,
                    std::function<void()> wake)
@@ -36,18 +37,23 @@ class CommandProcessor {
         wake_(std::move(wake)),
         turns_(resources, wake_) {}
 
-  // Carries out the commands of the batch from `*next` on, and advances
-  // `*next`. Results go to `results`, at once or later. `encoded` has the
-  // encoded commands of the batch; may be null. Returns false if the rest must
-  // wait for `wake`: until results are taken, inline memory is free, no device
-  // uses freed pinned memory, or it is the session's turn at a busy device.
+  // Carries out the commands of the batch from the index `*next` on, and
+  // advances `*next`. Results go to `results`, at once or later. `encoded` has
+  // the encoded commands of the batch, and may be null. Returns true when all
+  // commands were carried out. Returns false if the command `*next` must wait
+  // for `wake`: until results are taken, inline memory is free, no device uses
+  // freed pinned memory, or the session has its turn at a busy device.
   bool Process(const v1::CommandBatch& batch, const EncodedCommands* encoded,
                const std::shared_ptr<ResultQueue>& results, int* next);
 
  private:
+  // Returns true if there is room for the command's result and memory. If not,
+  // `wake` is called later.
   bool MayProceed(const v1::Command& command, ResultQueue& results);
+  // Sends the error, and counts it for the next fence.
   void NoteFailure(const CommandContext& context, const absl::Status& status);
 
+  // Runs the command's handler, and records the command in the journal.
   // `encoded` is the encoded command, or empty.
   absl::Status Carry(const CommandContext& context, const v1::Command& command,
                      absl::string_view encoded);

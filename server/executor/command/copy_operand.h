@@ -13,15 +13,15 @@
 
 namespace holdfast::executor {
 
-// One side of a copy: bytes of a buffer or of an arena.
+// One side of a copy: the place of its bytes in a buffer or an arena.
 struct CopyOperand {
   CUdeviceptr address = 0;
-  std::optional<uint32_t> device;  // nullopt: host memory
+  std::optional<uint32_t> device;  // nullopt: the bytes are in host memory
   bool is_arena = false;
 };
 
-// Returns `size` bytes at `offset` of the buffer or arena `handle`.
-// OUT_OF_RANGE: the bytes are beyond its end. Otherwise fails as
+// Returns the place of `size` bytes at `offset` of the buffer or arena
+// `handle`. OUT_OF_RANGE: the bytes are beyond the end. Otherwise fails as
 // HandleTable::Find and CheckAccess do.
 absl::StatusOr<CopyOperand> ResolveCopyOperand(Resources& resources,
                                                uint64_t handle, uint64_t offset,
@@ -38,8 +38,8 @@ inline v1::CopyPath PathOf(const CopyOperand& a, const CopyOperand& b) {
   return v1::COPY_PATH_DEVICE;
 }
 
-// Enqueues the copy in the stream, with cuMemcpyPeerAsync between devices, and
-// adds it to resources.copies().
+// Enqueues the copy in the stream, with cuMemcpyPeerAsync if it is between two
+// devices, and adds it to resources.copies(). Does nothing for 0 bytes.
 absl::Status CopyBetween(Resources& resources, const cuda::Stream& stream,
                          const CopyOperand& destination,
                          const CopyOperand& source, uint64_t size);

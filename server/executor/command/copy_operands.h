@@ -24,17 +24,18 @@ struct BoxOperand {
   CopyOperand place;
   cuda::Pitches pitches;
 };
-// Both sides have the same box, each with its own pitches.
+// A copy of a box of bytes. Both sides have the same box, each with its own
+// pitches.
 struct BoxCopyOperands {
   cuda::Box box;
   BoxOperand destination;
   BoxOperand source;
 };
 
-// Look up the operands of the message, without its stream. The scope of a
-// graph's node keeps their memory. INVALID_ARGUMENT: the ranges overlap.
-// PERMISSION_DENIED: the destination was imported for reading. OUT_OF_RANGE: a
-// range is beyond the end of its buffer.
+// Look up the operands of the message, except its stream. If the scope belongs
+// to a graph's node, the graph keeps their memory. INVALID_ARGUMENT: the ranges
+// overlap. Otherwise fail as ResolveCopyOperand, and ResolveCopy of a CopyRect
+// as ResolveBox.
 absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
                                          const v1::CopyBuffer& copy);
 absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
@@ -42,16 +43,18 @@ absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
 absl::StatusOr<BoxCopyOperands> ResolveCopy(const OperandScope& scope,
                                             const v1::CopyRect& copy);
 
-// Completes the pitches and checks the range for `access`. INVALID_ARGUMENT: a
-// box without bytes, or pitches that do not fit it.
+// Completes the pitches of `box`, and looks up the memory of `range` for
+// `access`. INVALID_ARGUMENT: the box has no bytes, or the pitches do not fit
+// the box. Otherwise fails as ResolveCopyOperand.
 absl::StatusOr<BoxOperand> ResolveBox(const OperandScope& scope,
                                       const cuda::Box& box,
                                       const v1::PitchedRange& range,
                                       Access access);
 
-// Returns the context of the memory `place`. Host memory belongs to no device:
-// returns the context of the copy's other side, or of `fallback`. Opens the
-// device if it is not open.
+// Returns the context of the device that has the memory of `place`, one side of
+// a copy. If that is host memory, returns the context of `other`, the other
+// side; if both are host memory, returns `fallback`. Opens the device if it is
+// not open, and fails if it cannot be opened. Never returns null.
 absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
                                                const CopyOperand& place,
                                                const CopyOperand& other,

@@ -11,17 +11,18 @@
 
 namespace holdfast::executor {
 
-// The operands of a fill for CUDA, on a stream or in a graph.
+// The operands of a fill in CUDA's form, for a stream or a graph.
 struct FillOperands {
-  cuda::Box box;  // height 1 if contiguous; may be empty
+  cuda::Box box;  // of height 1 for contiguous bytes; may be empty
   cuda::Pitches pitches;
   CUdeviceptr address = 0;
   FillPattern pattern;
 };
 
-// Look up the operands of the message, without its stream. INVALID_ARGUMENT: an
-// invalid pattern, an offset that is not aligned to it, or a slice pitch.
-// Otherwise fail as ResolveRange or ResolveBox.
+// Look up the operands of the message, except its stream. If the scope belongs
+// to a graph's node, the graph keeps their memory. INVALID_ARGUMENT: there is
+// no pattern, the offset is not a multiple of the pattern's size, or there is a
+// slice pitch. Otherwise fail as ResolveRange or ResolveBox.
 absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,
                                          const v1::FillBuffer& fill);
 absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,

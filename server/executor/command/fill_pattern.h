@@ -16,8 +16,8 @@ struct FillPattern {
   uint32_t bytes = 0;  // 1, 2 or 4
 };
 
-// Returns the pattern of FillBuffer or FillRect. INVALID_ARGUMENT: there is
-// none.
+// Returns the pattern of a FillBuffer or FillRect message. INVALID_ARGUMENT:
+// the message has no pattern.
 template <typename Command>
 absl::StatusOr<FillPattern> PatternOf(const Command& command) {
   switch (command.pattern_case()) {
@@ -33,7 +33,8 @@ absl::StatusOr<FillPattern> PatternOf(const Command& command) {
   return absl::InvalidArgumentError("a fill without a pattern");
 }
 
-// INVALID_ARGUMENT: `offset` is not a multiple of the pattern's size.
+// Checks the offset of a fill in its buffer. INVALID_ARGUMENT: `offset` is not
+// a multiple of the pattern's size.
 inline absl::Status CheckAlignment(const FillPattern& pattern,
                                    uint64_t offset) {
   if (offset % pattern.bytes == 0) return absl::OkStatus();

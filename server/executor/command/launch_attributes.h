@@ -19,8 +19,9 @@ absl::Status SetAttribute(const OperandScope& scope,
                           const v1::LaunchAttribute& attribute,
                           cuda::LaunchAttributes* attributes);
 
-// INVALID_ARGUMENT: a priority outside the device's range, or a carveout over
-// 100 percent, which the driver would clamp or accept silently.
+// Checks values that the driver would clamp or accept silently.
+// INVALID_ARGUMENT: a priority is outside the range of the context's device, or
+// a carveout is over 100 percent.
 absl::Status CheckAttributeRanges(const cuda::LaunchAttributes& attributes,
                                   const cuda::Context& context);
 

@@ -18,19 +18,20 @@
 namespace holdfast::executor {
 
 // The operands of a Launch message in CUDA's form, for a stream or a graph: the
-// kernel, its configuration, and its arguments with the memory that they point
-// to. Filled in place, because it is large.
+// kernel, its configuration, and its arguments. The object has the memory that
+// the arguments point to. It is filled in place, because it is large.
 class LaunchOperands {
  public:
   LaunchOperands() = default;
   LaunchOperands(const LaunchOperands&) = delete;
   LaunchOperands& operator=(const LaunchOperands&) = delete;
 
-  // Looks up the operands of `launch`, without its stream, and makes the checks
-  // that core/cuda/launch.h does not make. REQUIRES: called once; `launch`
-  // outlives this object.
+  // Looks up the operands of `launch`, except its stream, and makes the checks
+  // that core/cuda/launch.h does not make. Returns the error for the client.
+  // REQUIRES: called once; `launch` and the kernel outlive this object.
   absl::Status Resolve(const OperandScope& scope, const v1::Launch& launch);
 
+  // REQUIRES, for all three: Resolve has returned OK.
   const cuda::Kernel& kernel() const { return *kernel_; }
   const cuda::LaunchConfig& config() const { return config_; }
   absl::Span<const cuda::KernelArgument> arguments() const {
@@ -49,7 +50,8 @@ class LaunchOperands {
                                          const v1::BufferArgument& argument);
   absl::StatusOr<Argument> Condition(const OperandScope& scope, uint32_t id);
 
-  // Stores a value that the message has in another form than the kernel.
+  // Stores a value whose form in the message differs from the form that the
+  // kernel takes.
   template <typename T>
   Argument Store(T value);
   template <typename T, typename Wide>
@@ -57,7 +59,7 @@ class LaunchOperands {
 
   const cuda::Kernel* kernel_ = nullptr;
   cuda::LaunchConfig config_;
-  // Reserved for all arguments, so that they do not move.
+  // The stored values. The space is reserved before, so that they do not move.
   absl::InlinedVector<uint64_t, 32> cells_;
   absl::InlinedVector<Argument, 32> arguments_;
 };

@@ -21,16 +21,17 @@ struct PriorityRange {
   friend bool operator==(const PriorityRange&, const PriorityRange&) = default;
 };
 
-// Returns the part of a device's range that streams of this class have: a third
-// of it, as nearly as its priorities can be divided. In a range with fewer than
-// three priorities, several classes have the same part. UNSPECIFIED has the
-// whole range.
+// Returns the part of the range of `device` that streams of this class have: a
+// third of the range, as nearly as its priorities can be divided. In a range
+// with fewer than three priorities, several classes have the same part. The
+// class UNSPECIFIED, or an unknown class, has the whole range.
 PriorityRange PartOf(const PriorityRange& device,
                      v1::StreamPriorityClass priority_class);
 
 // Returns the priority that a stream or launch of this class gets on the
-// context's device when it asks for `priority`. A priority outside the device's
-// range is returned unchanged, for the device to refuse.
+// context's device if its message has `priority`: the nearest priority of the
+// class's part. A priority outside the device's range is returned unchanged, so
+// that the driver refuses it.
 int PriorityOn(const cuda::Context& context,
                v1::StreamPriorityClass priority_class, int priority);
 

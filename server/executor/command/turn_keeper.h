@@ -15,14 +15,15 @@
 
 namespace holdfast::executor {
 
-// Delays a session's commands until its turn at a device: commands that give
-// work to a device wait during another tenant's turn, and in its own turn a
-// session submits little work at a time, because submitted work cannot be
-// withdrawn. Belongs to the submission thread.
+// Delays the session's commands until it has its turn at a device
+// (server/counters/device_turns.h). Commands that give work to a device wait
+// during another tenant's turn. In its own turn the session submits little work
+// at a time, because submitted work cannot be withdrawn. Not thread-safe:
+// belongs to the submission thread.
 class TurnKeeper {
  public:
-  // `wake` is called, by any thread, when a command that had to wait may be
-  // tried again. REQUIRES: the resources outlive the keeper, and are not in use
+  // Any thread calls `wake` when a command that had to wait may be tried again.
+  // REQUIRES: the resources outlive the keeper, and no other thread uses them
   // yet.
   TurnKeeper(Resources& resources, std::function<void()> wake);
   ~TurnKeeper();
@@ -43,11 +44,12 @@ class TurnKeeper {
   bool MayProceed(const v1::Command& command);
 
  private:
-  // The device that the command gives work to: the driver's ordinal.
+  // Returns the driver's ordinal of the device that the command gives work to;
+  // nullopt if it gives no work to a device, or the device is not paced.
   std::optional<uint32_t> DeviceOf(const v1::Command& command);
   void SetWaiting(std::optional<uint32_t> device);
-  // Makes a thread call `wake` when the turns differ from `seen`. Returns false
-  // if the system allows no thread for that.
+  // Makes thread_ call `wake` when the number of changes of the turns is not
+  // `seen` any more. Returns false if the system allows no thread.
   bool WakeAfter(uint32_t seen);
   void Run();
 
@@ -58,7 +60,7 @@ class TurnKeeper {
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<uint32_t> seen_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // once a command has had to wait
+  std::thread thread_;  // started when a command has to wait
 };
 
 }  // namespace holdfast::executor

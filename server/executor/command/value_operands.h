@@ -12,16 +12,17 @@
 
 namespace holdfast::executor {
 
-// A batch of writes and waits, as CUDA takes it.
+// A batch of writes and waits in CUDA's form.
 struct ValueOperands {
   std::vector<CUstreamBatchMemOpParams> operations;
   // The value of the first wait, if any.
   std::optional<AwaitedValue> awaited;
 };
 
-// Looks up the memory of a batch, and keeps it if the scope is a graph's.
-// INVALID_ARGUMENT: too many operations, a kind that does not exist, or a
-// misaligned value. Otherwise as ResolveCopyOperand and CheckPeerAccess.
+// Looks up the memory of a batch, and keeps it alive if the scope belongs to a
+// graph. INVALID_ARGUMENT: there are more than 256 operations, a kind does not
+// exist, or a value is misaligned. Otherwise fails as ResolveCopyOperand and
+// CheckPeerAccess.
 absl::StatusOr<ValueOperands> ResolveValues(const OperandScope& scope,
                                             const v1::ValueBatch& batch);
 

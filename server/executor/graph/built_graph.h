@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A definition of a graph and the CUDA graph that graph_builder has made of it.
+// The CUDA graph that graph_builder has made from a definition, and its nodes.
 // It never changes, except for the text of a drawing that a client fetches.
 // Everything belongs to the submission thread; there is no lock.
 #ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_BUILT_GRAPH_H_
@@ -30,7 +30,7 @@
 
 namespace holdfast::executor {
 
-// Returns `status` with the node's path before its message, and in its
+// Returns the error `status` with the node's path before the message and in the
 // ErrorDetail.
 inline absl::Status AtNode(const NodePath& path, const absl::Status& status) {
   return AtGraphNode(path.ToString(), path.ids(), status);
@@ -44,18 +44,19 @@ struct BuiltLevel {
   std::vector<BuiltNode> nodes;
   NodeIndex index;
 
-  // Null: there is no such node.
+  // Returns the node with this id; null if there is none. Valid as long as the
+  // level.
   const BuiltNode* Find(uint32_t id) const;
 };
 
 // A node of a CUDA graph that was made from a definition.
 struct BuiltNode {
   uint32_t id = 0;
-  uint32_t position = 0;  // in the graph, all levels counted
+  uint32_t position = 0;  // in the graph; nodes of all levels count
   v1::GraphNode::OperationCase operation = v1::GraphNode::OPERATION_NOT_SET;
   uint32_t device = 0;
   bool device_is_fixed = false;  // see ToNode
-  // Positions, in the level, of the nodes that come before.
+  // The positions, in the level, of the nodes that this node depends on.
   absl::InlinedVector<uint32_t, 4> after;
   CUgraphNode handle = nullptr;
   cuda::GraphNode parameters;
@@ -63,19 +64,21 @@ struct BuiltNode {
   std::vector<BuiltLevel> inner;  // of the child graph, or of each branch
 };
 
-// The copies of one launch that take one path. Copies in conditional branches
-// are not counted, because it is not known whether the device runs them.
+// The copies of one launch that have the same v1::CopyPath. Copies in
+// conditional branches are not counted, because it is not known whether the
+// device runs them.
 struct CopySum {
   uint64_t copies = 0;
   uint64_t bytes = 0;
 };
-// By v1::CopyPath.
+// The copies of one launch, by v1::CopyPath.
 using CopySums = std::array<CopySum, v1::CopyPath_ARRAYSIZE>;
 
 // The names of the first eight different kernels of a graph, for messages.
 class KernelNames {
  public:
-  // Drops the name if there are eight already.
+  // Adds the name of the node's kernel. Does nothing if the node has no kernel,
+  // or if there are eight names already.
   void Add(const NodeUses& uses);
   const std::vector<std::string>& names() const { return names_; }
 
@@ -84,16 +87,17 @@ class KernelNames {
   std::vector<std::string> names_;
 };
 
-// A definition and the CUDA graph that GraphBuilder has made of it. It is
-// shared by the handles of the graph and its clones, and by their instances.
-// Each owner gives its share up with Release.
+// A CUDA graph that GraphBuilder has made, and the nodes of its definition. The
+// handles of the graph and of its clones share it with their instances. Each
+// owner gives its share up with Release.
 //
-// Immutable, so that instances can refer to its nodes. GraphInstance keeps the
-// changes of an instance.
+// The graph is immutable, so that instances can refer to its nodes. A
+// GraphInstance stores the changes of an instance itself.
 class BuiltGraph {
  public:
-  // Gives up one owner's share. The last one frees the resources that the nodes
-  // use, in stream order.
+  // Gives up one owner's share. When the last owner gives it up, destroys the
+  // graph, and releases the resources of its nodes when present work on the
+  // devices has ended; does not block.
   static void Release(Resources& resources,
                       std::shared_ptr<const BuiltGraph> graph);
 
@@ -107,8 +111,8 @@ class BuiltGraph {
   // The number of nodes on all levels.
   uint64_t node_count() const { return charge_.amount(); }
 
-  // True if the graph has allocation nodes; then it can have one instance at a
-  // time.
+  // Returns true if the graph has allocation nodes. Such a graph can have only
+  // one instance at a time.
   bool allocates() const { return allocates_; }
 
   // The events that the nodes record, without duplicates.
@@ -125,14 +129,15 @@ class BuiltGraph {
   // The nodes that wait for a semaphore.
   const std::vector<const BuiltNode*>& waiting() const { return waiting_; }
 
-  // OK: the parameters of this graph can replace the parameters of `other`.
-  // Nodes are paired by their order. FAILED_PRECONDITION with a
-  // graph_update_result and the node of this graph: the graphs differ in the
-  // number of nodes, in a kind or in an edge.
+  // Checks whether the parameters of this graph can replace the parameters of
+  // `other`. Nodes are paired by their order. FAILED_PRECONDITION: the graphs
+  // differ in the number of nodes, in the kind of a node or in an edge. The
+  // ErrorDetail has the graph_update_result and the node of this graph.
   absl::Status CheckSameShape(const BuiltGraph& other) const;
 
-  // The text of DrawGraph while a client fetches it in pieces; null: there is
-  // none. Not part of the graph's value.
+  // The text of DrawGraph, stored while a client fetches it in pieces; null:
+  // there is none. It is not part of the graph's value, and can be set for a
+  // const graph.
   struct Drawing {
     bool verbose = false;
     std::string text;

@@ -8,10 +8,10 @@
 
 namespace holdfast::executor {
 
-// Returns the graph in DOT, in the words of cuGraphDebugDotPrint ("KERNEL",
-// "MEMCPY"), without addresses; with the parameters of its nodes if `verbose`.
-// The driver itself cannot be asked: it writes to a path, and a confined
-// executor can open none.
+// Returns the graph in the DOT language, with the words of cuGraphDebugDotPrint
+// ("KERNEL", "MEMCPY") but without addresses. If `verbose`, the text contains
+// the parameters of the nodes. The driver's function cannot be used, because it
+// writes to a path, and an executor in its sandbox can open no file.
 std::string Draw(const BuiltGraph& graph, bool verbose);
 
 }  // namespace holdfast::executor

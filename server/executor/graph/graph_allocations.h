@@ -12,31 +12,35 @@
 
 namespace holdfast::executor {
 
-// The buffers of a definition's GraphAllocations, while its graph is built.
+// Makes the buffers of a definition's GraphAllocation nodes while its graph is
+// built.
 //
 // CUDA takes such memory from a pool of the driver at each launch. That memory
-// ends with the process, and no other process can map it. Here it comes from
-// the session's own memory when the graph is made: its address never changes, a
-// launch allocates nothing, and it survives a fault. The nodes do nothing but
-// keep their place in the order.
+// ends with the process, and no other process can map it. Here the memory comes
+// from the session's own memory when the graph is made: its address never
+// changes, a launch allocates nothing, and the memory survives a fault. The
+// nodes themselves are empty, and only keep their place in the order.
 class GraphAllocations {
  public:
   explicit GraphAllocations(Resources& resources) : resources_(resources) {}
   GraphAllocations(const GraphAllocations&) = delete;
   GraphAllocations& operator=(const GraphAllocations&) = delete;
 
-  // Makes the node's buffer. FAILED_PRECONDITION: a device of `accessible_from`
-  // has no access to the buffer's; otherwise as AllocateBuffer.
+  // Makes the node's buffer. FAILED_PRECONDITION: a device of the node's
+  // `accessible_from` has no access to the memory of the buffer's device.
+  // Otherwise fails as the command AllocateBuffer.
   absl::Status Make(const v1::GraphAllocation& node);
 
-  // INVALID_ARGUMENT: the buffer was freed by an earlier node of this
-  // definition. NOT_FOUND: there is no such buffer.
+  // Checks a node that frees a buffer. The memory stays until the client frees
+  // the buffer itself. INVALID_ARGUMENT: an earlier node of this definition
+  // frees the buffer. NOT_FOUND: there is no such buffer.
   absl::Status Free(const v1::GraphFree& node);
 
   // Frees the buffers of a graph that could not be built, and leaves their
-  // handles in error.
+  // handles in the error `cause`.
   void Abandon(const absl::Status& cause);
 
+  // Returns true if a buffer was made.
   bool any() const { return !made_.empty(); }
 
  private:

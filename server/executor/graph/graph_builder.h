@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a CUDA graph from a definition. A child graph is added empty and filled
-// in place, as CUDA does for the branches of conditional nodes. So the same
-// code makes every node, and the handle of every node is known.
+// Makes a CUDA graph from a definition. A child graph is added empty and then
+// filled in place, as CUDA does for the branches of conditional nodes. So the
+// same code makes every node, and the handle of every node is known.
 //
 // Runs on the submission thread, and takes no lock.
 #ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_GRAPH_BUILDER_H_
@@ -31,9 +31,10 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(Resources& resources) : resources_(resources) {}
 
-  // Checks the whole definition (see CreateGraph), then makes the graph.
-  // RESOURCE_EXHAUSTED: over the session's limit of graph nodes. On an error
-  // nothing is kept. Called once.
+  // Checks the whole definition, and makes the graph. Fails as the command
+  // CreateGraph. RESOURCE_EXHAUSTED: the session would exceed its limit of
+  // graph nodes. After an error nothing is left of the graph. REQUIRES: called
+  // once.
   absl::StatusOr<std::shared_ptr<const BuiltGraph>> Build(
       const v1::GraphDefinition& definition);
 
@@ -44,23 +45,25 @@ class GraphBuilder {
     uint32_t device = 0;  // of nodes that name none
     bool in_branch = false;
   };
-  // A condition that the definition declares.
+  // A condition that the definition declares. Only nodes on its device can set
+  // it.
   struct Condition {
-    uint32_t device = 0;  // of the node that tests it: others cannot set it
+    uint32_t device = 0;            // of the node that tests it
     std::optional<uint32_t> value;  // the initial value
   };
 
-  // Notes the conditions of the definition and of the definitions inside it,
-  // whose nodes run on `device` if they name no other.
+  // Notes the conditions of the definition and of the definitions inside it.
+  // Nodes that name no device run on `device`.
   void CollectConditions(const v1::GraphDefinition& definition,
                          uint32_t device);
   // Makes the conditions of the conditional nodes in `definition`, and the
-  // conditions that its launches set for nodes further down. CUDA makes a
-  // condition for the graph that has its node, or for a graph around it.
+  // conditions that its launches set for nodes of inner definitions. CUDA
+  // requires that a condition is made for the graph that has its conditional
+  // node, or for a graph around that graph.
   absl::Status CreateConditions(const v1::GraphDefinition& definition,
                                 CUgraph body);
-  // Does nothing if the condition exists, or if the definition does not declare
-  // it.
+  // Makes one condition. Does nothing if it exists, or if the definition does
+  // not declare it.
   absl::Status CreateCondition(uint32_t id, CUgraph body);
 
   // Adds all nodes of a definition to `built`. REQUIRES: CheckDefinition has
@@ -74,7 +77,8 @@ class GraphBuilder {
   absl::Status AddInner(const v1::GraphNode& node, const Level& level,
                         BuiltNode* added);
 
-  // Returns the parameters of a node, and notes in `added` what it uses.
+  // Returns the parameters of a node, and notes in `added` the resources that
+  // it uses.
   absl::StatusOr<cuda::GraphNode> Describe(const v1::GraphNode& node,
                                            const Level& level,
                                            BuiltNode* added);
@@ -85,7 +89,8 @@ class GraphBuilder {
   absl::Status Keep(uint64_t buffer, BuiltNode* added);
   OperandScope ScopeOf(BuiltNode* added);
   static uint32_t DeviceOf(const v1::GraphNode& node, const Level& level);
-  // INVALID_ARGUMENT: the node names another device than its branch has.
+  // Checks the device of a node. INVALID_ARGUMENT: the node is in a branch, and
+  // names another device than the branch has.
   static absl::Status CheckDevice(const v1::GraphNode& node,
                                   const Level& level);
 
@@ -94,7 +99,7 @@ class GraphBuilder {
   uint32_t position_ = 0;  // of the next node; all levels counted
   absl::flat_hash_map<uint32_t, Condition> conditions_;  // by id
   GraphAllocations allocations_{resources_};
-  // An empty graph, which child nodes are made with.
+  // An empty graph, with which child nodes are made.
   std::unique_ptr<cuda::Graph> empty_;
   std::shared_ptr<BuiltGraph> built_{new BuiltGraph};
 };

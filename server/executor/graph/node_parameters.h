@@ -11,11 +11,11 @@
 
 namespace holdfast::executor {
 
-// Returns CUDA's form of a node that holds no other nodes. Uses the code that
-// looks up the same message for a stream. Copies and fills of 0 bytes become
-// empty nodes. A copy runs on the device of its memory, unless the node's
-// device is fixed: because it was named, or because the node is in a branch.
-// REQUIRES: scope.uses is not null.
+// Returns CUDA's form of a node that contains no other nodes. Looks up the
+// operands as for a command on a stream, and fails as that command. Copies and
+// fills of 0 bytes become empty nodes. A copy runs on the device of its memory,
+// unless `device_is_fixed`: the node names its device or is in a branch.
+// REQUIRES: scope.uses and scope.holds are not null.
 absl::StatusOr<cuda::GraphNode> ToNode(const OperandScope& scope,
                                        const v1::GraphNode& node,
                                        bool device_is_fixed);

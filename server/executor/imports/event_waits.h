@@ -19,41 +19,43 @@
 namespace holdfast::executor {
 
 // The unfinished waits of this session's streams for events of other sessions.
-// A thread checks them periodically, and reports waits whose event was
-// abandoned, because nothing else would end these waits. Thread-safe.
+// A thread checks them periodically, and reports the waits for events that were
+// abandoned (ImportedEvent::abandoned), because nothing else would end these
+// waits. Thread-safe.
 class EventWaits {
  public:
   struct Wait {
     std::shared_ptr<ImportedEvent> event;
     EventRecording recording;
-    // Marks the stream right after the wait.
+    // An event that was recorded in the stream right after the wait.
     std::shared_ptr<const cuda::Event> passed;
   };
-  // The longest time from the end of the session that made an event to the end
-  // of a wait for it.
+  // The time between two checks: the longest time from the end of a session
+  // until the waits for its events are reported.
   static constexpr absl::Duration kPeriod = absl::Milliseconds(20);
 
-  // The thread calls `abandoned` with the abandoned waits, in each period until
-  // they are over.
+  // The thread calls `abandoned` with the waits for abandoned events, in each
+  // period until the waits are over.
   explicit EventWaits(std::function<void(std::vector<Wait>)> abandoned)
       : abandoned_(std::move(abandoned)) {}
   ~EventWaits();
   EventWaits(const EventWaits&) = delete;
   EventWaits& operator=(const EventWaits&) = delete;
 
-  // Starts the thread unless it runs. Called before a stream is made to wait.
-  // RESOURCE_EXHAUSTED: the system allows no thread.
+  // Starts the thread unless it runs. Must be called before a wait is enqueued
+  // in a stream. RESOURCE_EXHAUSTED: the system allows no thread.
   absl::Status Start();
-  // REQUIRES: Start has returned OK.
+  // Adds a wait. REQUIRES: Start has returned OK.
   void Add(Wait wait);
 
  private:
-  // Add removes finished waits each time that the list has grown to a multiple
-  // of this.
+  // Add removes finished waits each time when the list has grown to a multiple
+  // of this number.
   static constexpr size_t kLookFrom = 8192;
 
   void RemovePassed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns false when stopping.
+  // Blocks until there are waits and kPeriod has passed. Returns false when
+  // this object is being destroyed.
   bool AwaitNextLook();
   std::vector<Wait> TakeAbandoned();
   void Run();

@@ -19,19 +19,24 @@
 namespace holdfast::executor {
 
 // Device memory of another session, or of a process outside Holdfast, mapped
-// here. The destructor tells the supervisor to release the import. Belongs to
-// the submission thread; may be destroyed by any thread.
+// into this process. Belongs to the submission thread; may be destroyed by any
+// thread. An import sleeps if its addresses are reserved but no memory is
+// mapped there.
 class ImportedMemory {
  public:
-  // Where to map the memory: at an address of the range; 0: anywhere in it.
+  // The place to map the memory at: an address in the range; 0: any address in
+  // it.
   struct Place {
     std::shared_ptr<memory::AddressRange> addresses;
     CUdeviceptr address = 0;
   };
 
-  // Maps the memory in `answer`, the supervisor's reply to a token. If the
-  // import sleeps, only reserves addresses. FAILED_PRECONDITION: the context's
-  // device cannot reach the memory's. ALREADY_EXISTS: the place is taken.
+  // Maps the memory of `answer`, the supervisor's answer to an import. If
+  // `answer` says that the import sleeps, only reserves addresses. Calls
+  // `released` with the number of the import when the memory ends, also after
+  // an error; `released` reports it to the supervisor. FAILED_PRECONDITION: the
+  // context's device cannot access the memory's device. ALREADY_EXISTS: the
+  // addresses are in use.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(
       std::shared_ptr<const cuda::Context> context, Place place,
       SharingAnswer answer, std::function<void(uint64_t import)> released);
@@ -40,17 +45,18 @@ class ImportedMemory {
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle, uint64_t offset, uint64_t size);
-  // The same for an allocation in another process's memory pool.
+  // Like Open, for an allocation in the memory pool of another process.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> OpenPool(
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data, uint64_t offset, uint64_t size);
-  // REQUIRES: no device uses the memory.
+  // Unmaps the memory, and calls `released` of Map. REQUIRES: no device uses
+  // the memory.
   ~ImportedMemory();
   ImportedMemory(const ImportedMemory&) = delete;
   ImportedMemory& operator=(const ImportedMemory&) = delete;
 
-  // Unmaps the memory of Map, and keeps the addresses. REQUIRES: no device uses
-  // the memory.
+  // Unmaps the memory, and keeps the addresses. REQUIRES: Map has made this
+  // object, and no device uses the memory.
   void Sleep() { chunk_->Unmap(); }
   // Maps memory of the same size at the kept addresses. REQUIRES: asleep().
   absl::Status Wake(UniqueFd descriptor) {
@@ -58,7 +64,7 @@ class ImportedMemory {
   }
   bool asleep() const { return chunk_ != nullptr && !chunk_->mapped(); }
 
-  // The exported range.
+  // The range that was imported.
   CUdeviceptr address() const { return base_ + offset_; }
   uint64_t size() const { return size_; }
   bool read_only() const { return read_only_; }
@@ -66,8 +72,8 @@ class ImportedMemory {
   uint64_t offset() const { return offset_; }
   uint64_t mapped_size() const { return mapped_size_; }
   CUdeviceptr mapped_address() const { return base_; }
-  // The memory's descriptor, borrowed. -1: the import sleeps, or was not made
-  // by Map.
+  // The memory's descriptor, which the object keeps open. -1: the import
+  // sleeps, or was not made by Map.
   int descriptor() const {
     return chunk_ == nullptr ? -1 : chunk_->descriptor();
   }
@@ -75,7 +81,7 @@ class ImportedMemory {
   uint64_t import() const { return import_; }
 
  private:
-  // The range in an allocation that `owner` keeps.
+  // Returns the range in an allocation that `owner` keeps mapped.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> InAllocation(
       CUdeviceptr base, uint64_t mapped_size, std::shared_ptr<const void> owner,
       uint64_t offset, uint64_t size);

@@ -15,23 +15,27 @@
 
 namespace holdfast::executor {
 
-// The unfinished waits of the session's streams for semaphores. Usage reports
-// list them, so that a user can see why a stream stands still. The end of the
-// session must not wait for them. Thread-safe.
+// The unfinished waits of the session's streams for semaphores. The session's
+// usage lists them, so that a user can see why a stream does not continue.
+// Thread-safe.
 class SemaphoreWaits {
  public:
   static constexpr size_t kMaxPending = 4096;
+  // The most waits that a usage report lists.
   static constexpr int kMaxReported = 64;
 
-  // RESOURCE_EXHAUSTED: kMaxPending waits are pending already.
+  // Checks whether another wait may begin. RESOURCE_EXHAUSTED: kMaxPending
+  // waits are pending already.
   absl::Status CheckRoom();
 
-  // `passed` marks the stream right after the wait.
+  // Adds a wait of the stream for `value`. `passed` is an event that was
+  // recorded in the stream right after the wait.
   void Add(uint64_t semaphore, uint64_t stream, uint64_t value,
            std::shared_ptr<const cuda::Event> passed);
 
-  // Both query the events of the waits first, to drop the waits that are over.
-  // Report adds at most kMaxReported waits to `usage`.
+  // Remove the waits that are over, by a query of their events. AnyPending
+  // returns true if others are left. Report adds at most kMaxReported of them
+  // to `usage`.
   bool AnyPending();
   void Report(v1::SessionUsage* usage);
 

@@ -13,7 +13,7 @@
 
 namespace holdfast::executor {
 
-// The supervisor's name of a chunk: unique in the session.
+// Returns the supervisor's name of a chunk, which is unique in the session.
 inline uint64_t ChunkName(uint32_t device, uint32_t chunk) {
   return uint64_t{device} << 32 | chunk;
 }
@@ -24,12 +24,12 @@ struct SharingAnswer {
   UniqueFd descriptor;  // of imported memory
 };
 
-// A session's link to other sessions: it asks the supervisor, which knows all
-// sessions.
+// A session's link to other sessions. The functions call the supervisor, which
+// has the exports and imports of all sessions.
 struct SharingLink {
-  // Sends a request with a descriptor (-1: none), and waits for the answer. An
-  // error is the supervisor's refusal. Without a supervisor, refuses every
-  // request. Thread-safe.
+  // Sends a request with a descriptor, which is borrowed (-1: none), and blocks
+  // until the answer. An error is the supervisor's refusal. The default, for an
+  // executor without a supervisor, refuses every request. Thread-safe.
   std::function<absl::StatusOr<SharingAnswer>(const internal::SharingRequest&,
                                               int descriptor)>
       ask = [](const internal::SharingRequest&,
@@ -37,10 +37,11 @@ struct SharingLink {
     return absl::FailedPreconditionError(
         "this executor has no supervisor, so nothing can be shared");
   };
-  // Tells the supervisor that an import is not used any more. Thread-safe.
+  // Tells the supervisor that an import is not used any more. Does not wait for
+  // an answer. Thread-safe.
   std::function<void(uint64_t import)> released = [](uint64_t) {};
-  // Returns the descriptor that the client has sent under this token; see
-  // FdReceiver.
+  // Returns the descriptor that the client has sent under this token. Fails as
+  // FdReceiver::Claim.
   std::function<absl::StatusOr<UniqueFd>(absl::string_view token)> claim;
 };
 

@@ -12,22 +12,23 @@
 
 namespace holdfast::executor {
 
-// The form of the steps for an update of several nodes of a graph. Every other
-// command has one step.
+// A step is a record of the session's journal with a command that a successor
+// of this process carries out again. The form says how an update of several
+// nodes of a graph becomes steps. Every other command has one step.
 enum class StepForm {
   // One step for each node. A later step for the node replaces it.
   kOneEach,
-  // One step for the whole command; update_sets.h says when.
+  // One step for the whole command; see update_sets.h.
   kOne,
-  // One step without the command; the caller adds the encoded command.
+  // One step without the command. The caller adds the encoded command.
   kOneWithoutCommand,
 };
 
-// Visits the journal's steps for a command that was carried out. A resource
-// that a successor cannot make again has a step with the reason (`error`). A
-// step is made in `arena`, refers to `command` and is valid during its visit.
-// REQUIRES: the command has an effect (command_facts.h); kOneWithoutCommand: it
-// makes or updates a graph.
+// Calls `visit` with each of the journal's steps for a command that was carried
+// out. If a successor cannot make a resource again, its step has the reason
+// (`error`). A step is made in `arena`, refers to `command`, and is valid
+// during its visit. REQUIRES: the command has an effect (command_facts.h); with
+// kOneWithoutCommand, it makes or updates a graph.
 void VisitSteps(
     const v1::Command& command, Resources& resources, StepForm form,
     google::protobuf::Arena& arena,

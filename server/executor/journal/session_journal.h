@@ -19,47 +19,58 @@
 
 namespace holdfast::executor {
 
-// Records what a successor of this process needs to make the session's
-// resources again: the commands that made, changed and ended them, and the
-// places of their memory. Any other command costs a few stores. Belongs to the
-// submission thread, except for SetReceived, SetCompleted and SetLooked.
+// Records the commands that have made, changed or ended resources, and the
+// places of their memory. A successor of this process makes the session's
+// resources again from these records. Any other command costs a few stores. If
+// a record does not fit into the journal, the resource is recorded as lost.
+// Belongs to the submission thread, except for SetReceived, SetCompleted and
+// SetLooked.
 class SessionJournal {
  public:
-  // Commands up to `received` were received by earlier executors.
+  // Takes the writer. Earlier executors have received the commands up to the
+  // number `received`.
   SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
                  uint64_t received);
 
-  // Commands up to `sequence` have arrived, or have taken effect. Thread-safe.
+  // Note that the commands up to `sequence` have arrived, or that they have
+  // taken effect on the devices. Thread-safe.
   void SetReceived(uint64_t sequence) { writer_->SetReceived(sequence); }
   void SetCompleted(uint64_t sequence);
-  // See Header::looked. Thread-safe.
+  // Sets journal::Header::looked. Thread-safe.
   void SetLooked(uint64_t nanoseconds) { writer_->SetLooked(nanoseconds); }
 
-  // Called before and after each command. `encoded` has the fields, as
-  // received, of a command that makes or updates a graph; if it is empty, they
-  // are encoded again.
+  // Must be called before and after each command. `status` is the command's
+  // result. `encoded` is the encoded command, as received, if it makes or
+  // updates a graph; if `encoded` is empty, the command is encoded again.
   void Begin(uint64_t sequence, const v1::Command& command,
              Resources& resources);
   void End(uint64_t sequence, const v1::Command& command,
            const absl::Status& status, Resources& resources,
            absl::string_view encoded = {});
 
-  // The part of End that makes a record: the command was carried out.
+  // Makes the records of a command that was carried out, as End does.
   void Note(const v1::Command& command, const absl::Status& status,
             Resources& resources, absl::string_view encoded = {});
-  // Records that the handle is in error, with the reason. If `ends_with` is not
-  // 0, the handle also ends when the handle `ends_with` does.
+  // Records that the resource of the handle has ended and that the handle is in
+  // error, with the reason. If `ends_with` is not 0, the handle also ends when
+  // the handle `ends_with` ends.
   void NoteLost(uint64_t handle, uint64_t ends_with,
                 const absl::Status& reason);
 
+  // Records the lowest address for the chunks of a device.
   void DeviceOpened(uint32_t device, CUdeviceptr base);
+  // Records an arena that the client has registered.
   void ArenaRegistered(const internal::HostMemoryCreated& arena);
 
  private:
-  // `encoded`: see JournalWriter::Append.
+  // Appends a record; if it does not fit, a record that its resource is lost.
+  // JournalWriter::Append describes `encoded`.
   void Append(const internal::JournalRecord& record,
               absl::string_view encoded = {});
+  // Appends a record that the handle's resource has ended.
   void End(uint64_t handle);
+  // Appends the effect of a command that has failed: handles in error, or a
+  // resource that has ended.
   void AppendFailure(const internal::JournalRecord& record,
                      const absl::Status& status, const Resources& resources);
 

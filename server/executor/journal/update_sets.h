@@ -13,21 +13,23 @@ namespace holdfast::executor {
 
 // The sets of nodes that updates of instantiated graphs have changed together.
 //
-// The journal can have an update of many nodes as one step, which costs a
-// fraction of a step for each. Such a step is needed until each of its nodes
-// has been changed again. Most programs update the same nodes repeatedly, so
-// that a step replaces the whole previous one. But steps of overlapping sets
-// would pile up. So a graph has a few sets, and an update of any other set has
-// one step for each node.
+// The journal can record an update of many nodes as one step, which costs a
+// fraction of one step for each node. Such a step is needed until each of its
+// nodes has been changed again. Most programs update the same nodes repeatedly,
+// so that each step replaces the whole previous step. But steps of overlapping
+// sets would pile up. So the first few sets of a graph have one step for each
+// update, and an update of any other set has one step for each node. Not
+// thread-safe.
 class UpdateSets {
  public:
-  // Sets and nodes of one instantiated graph.
+  // The most sets of one instantiated graph, and the most nodes in all of them.
   static constexpr size_t kMaxSets = 4;
   static constexpr size_t kMaxNodes = size_t{1} << 16;
 
-  // Returns true if the journal must have one step for the update.
+  // Returns true if the journal must record the update as one step, and
+  // remembers the update's set of nodes.
   bool IsOneStep(const v1::UpdateGraphExec& update);
-  // The instantiated graph has ended.
+  // Forgets the sets of an instantiated graph that has ended.
   void Forget(uint64_t graph_exec) { sets_.erase(graph_exec); }
 
  private:

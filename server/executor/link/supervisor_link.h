@@ -25,49 +25,56 @@
 
 namespace holdfast::executor {
 
-// The executor's end of its channel to the supervisor: reports events, and asks
+// The executor's end of its channel to the supervisor. Reports events, and asks
 // for objects and memory. A thread reads incoming messages. When the channel
 // closes, the process exits at once, because it cannot be reached without its
 // supervisor. Thread-safe.
 //
-// Functions whose names begin with Send, Answer, Release and StoreCode return
-// without an answer, and log an error if the channel is closed. FetchObject,
+// The functions Send..., Answer, Release and StoreCode do not wait for an
+// answer, and log a warning if the message could not be sent. FetchObject,
 // Reserve, AskSharing and LoadCode block until the supervisor answers; several
 // threads may call them at once. The Await functions block until the supervisor
-// sends a message. After the report of a fault, every function that sends a
-// message calls `after_fault`.
+// sends a message.
+//
+// In the comments, "shut down" means that the supervisor has ended the session,
+// or that this object is being destroyed.
 class SupervisorLink {
  public:
-  // Takes over the channel and starts the reading thread. After the process has
-  // reported its fault, each thread that sends another message calls
-  // `after_fault`, which does not return outside of tests.
+  // Takes over the channel and starts the reading thread. After SendFault, each
+  // thread that sends another message calls `after_fault` instead, which does
+  // not return outside of tests.
   explicit SupervisorLink(UniqueFd channel,
                           std::function<void()> after_fault = AwaitEnd);
   // Closes the channel without ending the process. Waiting calls return
   // UNAVAILABLE.
   ~SupervisorLink();
 
-  // The first message of an executor: the devices of its driver, or an error.
+  // Sends the first message of an executor: the devices of its driver, or an
+  // error.
   void SendReady(const absl::StatusOr<internal::Ready>& ready);
   // Answers Assign: the session's calls are accepted, or an error. Only the
-  // first call counts. `counters`, if any, is the memory of a CounterPage.
+  // first call has an effect. `counters` is a memfd with the CounterPage, which
+  // is borrowed; -1: none.
   void SendServing(const absl::StatusOr<internal::Serving>& serving,
                    int counters = -1);
-  // Reports usage that is known at once; see OnUsageAsked.
+  // Reports usage without being asked; see OnUsageAsked.
   void SendUsage(const internal::Usage& usage);
-  // The last message: the driver has failed for good. At this message, the
-  // supervisor takes the session's holdings over. A thread that later wants to
-  // report memory is stopped before it notes the memory in the journal: the
-  // journal must not name memory that the supervisor does not have.
+  // Sends the last message: the driver has failed for good. When it comes, the
+  // supervisor takes the session's memory and descriptors over. A thread that
+  // reports memory later is stopped by `after_fault` before it notes the memory
+  // in the journal: the journal must not name memory that the supervisor does
+  // not have.
   void SendFault(const internal::Fault& fault);
-  // Give the supervisor a descriptor of the chunk, so that its bytes outlive
-  // this process, and withdraw it. `device` is the session's ordinal, as in the
-  // chunk's name; `in_driver` is the driver's.
+  // SendChunkCreated gives the supervisor a descriptor of the chunk, so that
+  // the chunk's bytes outlive this process. SendChunkReleased makes the
+  // supervisor close the descriptor. `device` is the session's ordinal, which
+  // the chunk's name contains; `in_driver` is the driver's ordinal.
   void SendChunkCreated(uint32_t device, uint32_t in_driver,
                         const memory::Chunk& chunk);
   void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
   void SendChunkReleased(uint64_t chunk);
-  // The same for host memory.
+  // Like the functions for chunks, for host memory, which is named by the
+  // handle of its resource.
   void SendHostMemoryCreated(const internal::HostMemoryCreated& created,
                              int memory);
   void SendHostMemoryReleased(uint64_t handle);
@@ -84,29 +91,30 @@ class SupervisorLink {
     UniqueFd old_journal;
     Inheritance inheritance;
     UniqueFd variables;  // SavedVariables; empty: none were saved
-    // The tenant's executors count in one page that they share; this executor
-    // writes its slot. Empty: the tenant has no name of its own, and no page.
+    // The TenantPage in which the tenant's executors count, and the slot of
+    // this executor. Empty: the session's tenant has no page.
     UniqueFd tenant_page;
     uint32_t tenant_slot = 0;
   };
   // Blocks until a session is assigned. UNAVAILABLE: shut down before that.
-  // Called once.
+  // REQUIRES: called once.
   absl::StatusOr<Assigned> AwaitAssign();
-  // A request to quiesce, or to copy memory: with its file and, for saving, the
-  // chunk.
+  // A request to quiesce, to save a session's memory, or to copy one chunk. A
+  // request to copy has the file, and the chunk if it must be saved.
   struct Request {
     internal::ToExecutor message;
     UniqueFd file;
     UniqueFd chunk;
   };
-  // Blocks until the supervisor asks for the copy of a chunk without a session;
-  // nullopt: a session was assigned, or shut down. Called before AwaitAssign.
+  // Blocks until the supervisor sends a request to copy a chunk before a
+  // session is assigned. Returns nullopt if a session was assigned, or if shut
+  // down. REQUIRES: AwaitAssign was not called yet.
   std::optional<Request> AwaitCopy();
-  // Blocks until the next request of the supervisor, in the order of sending;
-  // nullopt: shut down.
+  // Blocks until the supervisor sends a request, and returns the requests in
+  // the order in which they were sent; nullopt: shut down.
   std::optional<Request> AwaitRequest();
-  // Answers a request. `descriptor` is the loaded chunk, or the variables of
-  // Session::Quiesce.
+  // Answers a request with its outcome. `descriptor` is the loaded chunk, or
+  // the variables of Session::Quiesce; it is borrowed. -1: none.
   void Answer(const internal::ToExecutor& request, const absl::Status& done,
               int descriptor = -1);
 
@@ -114,49 +122,52 @@ class SupervisorLink {
   // UNAVAILABLE: shut down meanwhile.
   absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
 
-  // Reserve asks for memory, which sessions compete for, before it is taken;
-  // Release returns it. RESOURCE_EXHAUSTED: the supervisor refuses.
-  // UNAVAILABLE: shut down meanwhile.
+  // Reserve asks for memory of a kind that all sessions share, and must be
+  // called before the memory is taken. Release gives the memory back.
+  // RESOURCE_EXHAUSTED: the supervisor refuses. UNAVAILABLE: shut down
+  // meanwhile.
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
   void Release(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // See SharingLink.
+  // Implement SharingLink::ask and SharingLink::released.
   absl::StatusOr<SharingAnswer> AskSharing(
       const internal::SharingRequest& request, int descriptor);
   void SendImportReleased(uint64_t import);
 
-  // Load and store machine code of kernels, which the supervisor keeps for the
-  // session's owner. `key` is 64 hexadecimal digits. LoadCode returns an empty
-  // string if there is none.
+  // Load and store machine code that the driver has generated for kernels. The
+  // supervisor caches it for the session's owner. `key` is 64 hexadecimal
+  // digits. LoadCode returns an empty string if there is no code for the key,
+  // or after an error.
   std::string LoadCode(const std::string& key);
   void StoreCode(const std::string& key, absl::string_view code);
 
-  // Sets the function that the reading thread calls when the client has
-  // acknowledged the fault, or a suspension was given up; the supervisor is
-  // told afterwards. As OnUsageAsked.
+  // Each of the three methods below sets a function that the reading thread
+  // calls; null: none. When the method returns, the previous function does not
+  // run any more. The function must not call these methods.
+
+  // `resume` is called when the client has acknowledged the fault, or when a
+  // suspension was given up. The supervisor gets an answer afterwards.
   void OnResume(std::function<void()> resume);
 
-  // Sets the function that the reading thread calls when the session's limits
-  // change. As OnUsageAsked.
+  // `changed` is called when the session's limits change.
   void OnLimitsChanged(
       std::function<void(const internal::AccountLimits&)> changed);
 
-  // Sets the function that the reading thread calls when the supervisor asks
-  // for Usage; null: none. The previous function is not called after the call
-  // returns.
+  // `report` is called when the supervisor asks for Usage, and fills it in.
   void OnUsageAsked(std::function<void(internal::Usage*)> report);
 
  private:
   using Questions = PendingQuestions<internal::ToExecutor>;
 
-  // Waits for the end of the process.
+  // Blocks until the process ends.
   static void AwaitEnd();
-  // Sends the message, unless the fault has been reported. Errors: the
-  // channel's.
+  // Sends the message, or calls after_fault_ if the fault has been reported.
+  // Fails as Channel::Send. UNAVAILABLE: also after the fault.
   absl::Status Tell(const internal::FromExecutor& message, int fd = -1);
-  // Tells, and logs an error.
+  // Like Tell, but logs the error.
   void Send(const internal::FromExecutor& message, int fd = -1);
-  // Asks, and blocks for the answer. UNAVAILABLE: shut down meanwhile.
+  // Sends a question, and blocks until the answer. UNAVAILABLE: shut down
+  // meanwhile.
   absl::StatusOr<Questions::Answer> Ask(internal::FromExecutor question,
                                         Questions::Kind answer, int fd = -1);
   // The thread's loop. Exits the process when the channel closes, unless this
@@ -179,7 +190,7 @@ class SupervisorLink {
   Questions questions_;
   absl::Mutex mutex_;
   Assigned assignment_ ABSL_GUARDED_BY(mutex_);  // received so far
-  // The number of Assign, from its arrival to its answer.
+  // The question number of Assign, from its arrival to its answer.
   std::optional<uint64_t> assign_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);

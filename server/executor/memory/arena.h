@@ -16,21 +16,22 @@
 
 namespace holdfast::executor {
 
-// Memory that a client shares with the executor: a memfd of the client's,
-// mapped and page-locked. The client can write to it at any time, so devices
-// copy its bytes and the executor never interprets them. The client cannot
-// remove the pages: only memfds of fixed size and of ordinary pages are
+// Memory that a client shares with the executor: a memfd of the client, mapped
+// and page-locked here. The client can write to it at any time, so devices copy
+// its bytes and the executor never interprets them. The client cannot remove
+// the pages: only memfds that cannot shrink and that have ordinary pages are
 // accepted, in which punched holes read as zeros.
 class Arena {
  public:
-  // See TransferService.RegisterArena. Takes about 40 ms a GiB. The size is
-  // charged before any page is allocated. `places` may be null; `wish`: see
-  // ArenaPlaces::Map.
+  // Maps and page-locks the first `size` bytes of the memfd; fails as
+  // TransferService.RegisterArena. Blocks for about 40 ms a GiB. Charges the
+  // size to `quota` before a page is allocated. If `places` is not null, maps
+  // the memory there, at `wish` if possible; see ArenaPlaces::Map.
   static absl::StatusOr<std::unique_ptr<Arena>> Create(
       std::shared_ptr<const cuda::Context> context, UniqueFd memfd,
       uint64_t size, Quota& quota, ArenaPlaces* places, uint64_t wish);
 
-  // REQUIRES: no device uses the memory.
+  // Unmaps the memory. REQUIRES: no device uses it.
   ~Arena() = default;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -41,7 +42,8 @@ class Arena {
   CUdeviceptr lasting_address() const;
   uint64_t size() const { return charge_.amount(); }
 
-  // Announces that the arena is released once a device has finished with it.
+  // Announces to the quota that this arena will be freed as soon as a device
+  // has finished with it.
   void BeginReturn() { charge_.BeginReturn(); }
 
  private:

@@ -15,22 +15,23 @@ namespace holdfast::executor {
 
 class PlacedMapping;
 
-// Maps arenas at addresses of one range (core/base/arena_range.h), where the
-// client has mapped them, too. The range is reserved when the process starts,
-// so that nothing else is ever mapped there, whatever address a client asks
-// for. Thread-safe.
+// Maps arenas at addresses of one range (core/base/arena_range.h), if possible
+// at the addresses at which the client has mapped them. The range is reserved
+// when the process starts, so that nothing but arenas is ever mapped there, and
+// a client's address cannot hit other memory. Thread-safe.
 class ArenaPlaces : public std::enable_shared_from_this<ArenaPlaces> {
  public:
-  // `reserved`: the driver has reserved the range for this process. Returns
-  // null if this process cannot have the addresses.
+  // Makes the places. `reserved`: the driver has reserved the range for this
+  // process already. Returns null if the addresses are not free in this
+  // process.
   static std::shared_ptr<ArenaPlaces> Make(bool reserved);
   ArenaPlaces(const ArenaPlaces&) = delete;
   ArenaPlaces& operator=(const ArenaPlaces&) = delete;
 
-  // Maps the first `size` bytes (whole pages) of a memfd for reading and
-  // writing: at `wish` if that is a page of the range and all pages there are
-  // free, else elsewhere in the range. `wish` is untrusted. RESOURCE_EXHAUSTED:
-  // the range has no room.
+  // Maps the first `size` bytes (whole pages) of the memfd `fd`, which is
+  // borrowed, for reading and writing. Maps them at the address `wish` if that
+  // is a page of the range and all pages there are free, else elsewhere in the
+  // range. `wish` is untrusted. RESOURCE_EXHAUSTED: the range has no room.
   absl::StatusOr<PlacedMapping> Map(int fd, uint64_t size, uint64_t wish);
 
  private:
@@ -38,14 +39,14 @@ class ArenaPlaces : public std::enable_shared_from_this<ArenaPlaces> {
 
   ArenaPlaces();
   absl::StatusOr<uint64_t> Take(uint64_t size, uint64_t wish);
-  // REQUIRES: nothing is mapped there.
+  // Makes the addresses free. REQUIRES: nothing is mapped there.
   void Release(uint64_t address, uint64_t size);
 
   absl::Mutex mutex_;
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Owns one mapping. Move-only; a moved-from one is empty.
+// Owns one mapping, and keeps its ArenaPlaces. Move-only; empty after a move.
 class PlacedMapping {
  public:
   PlacedMapping() = default;
@@ -61,7 +62,7 @@ class PlacedMapping {
   }
   ~PlacedMapping();
 
-  // Null if it is empty.
+  // The mapped memory; null if this object is empty.
   void* data() const { return reinterpret_cast<void*>(address_); }
 
  private:

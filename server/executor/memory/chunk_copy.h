@@ -20,21 +20,23 @@
 namespace holdfast::executor {
 
 // Maps `chunk` for reading, and copies its first `size` bytes to the beginning
-// of `file`. `chunk` is untrusted: it may be any descriptor.
+// of `file`, which is borrowed. Blocks until the bytes are copied. `chunk` is
+// untrusted: an error is returned if it is not a chunk of this size.
 absl::Status SaveChunk(const std::shared_ptr<const cuda::Context>& context,
                        UniqueFd chunk, uint64_t size, int file);
 
-// A new chunk with the bytes of a file. Copies of the descriptor keep the
-// memory alive after this object.
+// A new chunk with the bytes of a file. Duplicates of the descriptor keep the
+// memory alive after this object has ended.
 class LoadedChunk {
  public:
-  // Copies the first `size` bytes of `file` to a new chunk. RESOURCE_EXHAUSTED:
-  // the device has too little memory. DATA_LOSS: the file is shorter.
+  // Copies the first `size` bytes of `file`, which is borrowed, to a new chunk,
+  // and blocks until they are copied. RESOURCE_EXHAUSTED: the device has too
+  // little memory. DATA_LOSS: the file is shorter.
   static absl::StatusOr<LoadedChunk> Load(
       const std::shared_ptr<const cuda::Context>& context, uint64_t size,
       int file);
 
-  // Returns the chunk's descriptor, which this object owns.
+  // Returns the chunk's descriptor, which this object closes.
   int descriptor() const { return chunk_->descriptor(); }
 
  private:

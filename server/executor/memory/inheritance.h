@@ -13,8 +13,9 @@
 
 namespace holdfast::executor {
 
-// The memory of a dead executor that its successor takes over while it replays
-// the session's journal. Belongs to the submission thread.
+// The memory of an executor that has ended. Its successor takes the memory over
+// while it replays the steps of the session's journal. Not thread-safe: belongs
+// to the submission thread.
 struct Inheritance {
   struct Chunk {
     internal::ChunkCreated place;
@@ -24,24 +25,26 @@ struct Inheritance {
   std::map<uint64_t, UniqueFd> host;      // host memory, by handle
   std::map<uint32_t, CUdeviceptr> bases;  // lowest chunk address, by device
   std::set<uint64_t> read_only;           // adopted chunks of collections
-  // The variables of the session's modules, if the executor ended in order.
+  // The variables of the session's modules. nullopt: none were saved, because
+  // the executor died.
   std::optional<internal::SavedVariables> variables;
-  // The step that is being replayed.
+  // The step that is being replayed. The methods REQUIRE that it is not null.
   const internal::JournalRecord* step = nullptr;
 
-  // Returns the place of the memory of a resource that the step makes; null if
-  // it had none.
+  // Returns the old place of the memory of a resource that the step makes; null
+  // if the resource had no memory.
   const internal::Placement* PlacementOf(uint64_t handle) const {
     for (const internal::Placement& placement : step->placements()) {
       if (placement.handle() == handle) return &placement;
     }
     return nullptr;
   }
-  // Returns the supervisor's number of the resource's import; 0 if it is none.
+  // Returns the supervisor's number of the import that a resource was; 0 if the
+  // resource was no import.
   uint64_t ImportOf(uint64_t handle) const {
     return Of(handle, step->imports());
   }
-  // Returns the address of that import; 0 if it is unknown.
+  // Returns the old address of the import; 0 if it is unknown.
   CUdeviceptr ImportAddressOf(uint64_t handle) const {
     return Of(handle, step->import_addresses());
   }

@@ -12,13 +12,13 @@
 
 namespace holdfast::executor {
 
-// Page-locked memory for the inline bytes of commands and their results. Many
-// spans share a block, so that small spans are limited by their bytes and not
-// by their number. Belongs to the submission thread; any thread may drop a
-// span.
+// Page-locked memory for the inline bytes of commands and their results, given
+// out in spans. Many spans share a block, so that small spans are limited by
+// their bytes and not by their number. Belongs to the submission thread; any
+// thread may destroy a span.
 class InlineStaging {
  public:
-  // Nothing else uses the pool.
+  // REQUIRES: nothing else uses the pool.
   explicit InlineStaging(std::shared_ptr<Staging> staging)
       : staging_(std::move(staging)) {}
   // Closes the pool, so that its memory ends with the session: see
@@ -30,14 +30,15 @@ class InlineStaging {
   struct Span {
     char* data = nullptr;
     CUdeviceptr device_address = 0;
-    Staging::BlockPtr block;  // keeps the memory
+    Staging::BlockPtr block;  // keeps the memory alive
   };
 
-  // Returns true if Take would return `size` bytes. Otherwise calls `when_free`
-  // once, when there may be room, on the thread that frees a block.
+  // Returns true if Take would find room for `size` bytes. Otherwise returns
+  // false, and the thread that next frees a block calls `when_free`, once.
   bool HasRoom(size_t size, const std::function<void()>& when_free);
 
-  // Returns `size` bytes. INVALID_ARGUMENT: `size` is more than a block has.
+  // Takes `size` bytes, without blocking. They are free again when the span is
+  // destroyed. INVALID_ARGUMENT: `size` is more than a block has.
   // RESOURCE_EXHAUSTED: there is no room.
   absl::StatusOr<Span> Take(size_t size);
 

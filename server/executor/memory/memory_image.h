@@ -31,8 +31,8 @@ struct FilePlace {
 };
 
 // Copies between a device and the host, through a page-locked block that is
-// charged to `staging`. Each call blocks until its bytes are copied. REQUIRES:
-// no device uses the ranges. Not thread-safe.
+// charged to `staging` as long as the object lives. Each call blocks until its
+// bytes are copied. REQUIRES: no device uses the ranges. Not thread-safe.
 class MemoryCopier {
  public:
   static absl::StatusOr<std::unique_ptr<MemoryCopier>> Create(
@@ -41,11 +41,14 @@ class MemoryCopier {
   MemoryCopier(const MemoryCopier&) = delete;
   MemoryCopier& operator=(const MemoryCopier&) = delete;
 
+  // Save copies from the device, and Load copies to the device. `bytes` has
+  // memory.size bytes.
   absl::Status Save(DeviceRange memory, char* bytes);
   absl::Status Load(DeviceRange memory, const char* bytes);
 
   absl::Status Save(DeviceRange memory, FilePlace place);
-  // DATA_LOSS: the file ends before the range does.
+  // Copies bytes of the file to the device. DATA_LOSS: the file ends before all
+  // bytes of the range are read.
   absl::Status Load(DeviceRange memory, FilePlace place);
 
  private:
@@ -69,8 +72,8 @@ class MemoryCopier {
   const std::unique_ptr<PinnedMemory> block_;
 };
 
-// Keeps one copier, for the device of the last call, because each copier's
-// block is charged. Callers copy their ranges device by device. Not
+// Keeps one copier, for the device of the last call. Only one, because each
+// copier's block is charged: callers copy their ranges device by device. Not
 // thread-safe.
 class MemoryCopiers {
  public:
@@ -81,6 +84,7 @@ class MemoryCopiers {
   // Fails as MemoryCopier::Create.
   absl::StatusOr<MemoryCopier*> For(
       const std::shared_ptr<const cuda::Context>& context);
+  // Destroys the copier.
   void Clear();
 
  private:

@@ -16,12 +16,12 @@ namespace holdfast::executor {
 // Page-locked host memory that is charged to a quota as long as it exists.
 class PinnedMemory {
  public:
-  // Charges `size` bytes to `quota`, then allocates. RESOURCE_EXHAUSTED: the
-  // quota refuses the charge, or the system has no memory.
+  // Charges `size` bytes to `quota`, then allocates them. RESOURCE_EXHAUSTED:
+  // the quota refuses the charge, or the system has no memory.
   static absl::StatusOr<std::unique_ptr<PinnedMemory>> Allocate(
       std::shared_ptr<const cuda::Context> context, size_t size, Quota& quota);
-  // The same, but page-locks the existing memory [data, data + size). REQUIRES:
-  // the memory stays mapped while the object lives.
+  // Like Allocate, but page-locks the existing memory [data, data + size).
+  // REQUIRES: the memory stays mapped while the object lives.
   static absl::StatusOr<std::unique_ptr<PinnedMemory>> Register(
       std::shared_ptr<const cuda::Context> context, char* data, size_t size,
       Quota& quota);

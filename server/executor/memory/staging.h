@@ -22,13 +22,14 @@ namespace holdfast::executor {
 // Thread-safe.
 class Staging : public std::enable_shared_from_this<Staging> {
  public:
-  // Blocks are allocated, and charged to `quota`, at their first use.
+  // Makes an empty pool. Blocks are allocated, and charged to `quota`, at their
+  // first use.
   static std::shared_ptr<Staging> Create(
       std::shared_ptr<const cuda::Context> context,
       std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks);
 
-  // A block in use. The destructor returns the memory to the pool, on any
-  // thread.
+  // A block in use. The destructor gives the memory back to the pool; any
+  // thread may destroy a block.
   class Block {
    public:
     Block(std::shared_ptr<Staging> staging,
@@ -47,15 +48,17 @@ class Staging : public std::enable_shared_from_this<Staging> {
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
-  // Returns a block; null if none is free. Fails as PinnedMemory::Allocate.
+  // Returns a block, without blocking; null if all are in use. Fails as
+  // PinnedMemory::Allocate.
   absl::StatusOr<BlockPtr> TryAcquire();
 
   // Returns true if a block is free. If not, stores `when_free`, which the
-  // thread that returns the next block calls once. A later call replaces it.
+  // thread that gives the next block back calls once. A later call replaces the
+  // stored function.
   bool HasFree(const std::function<void()>& when_free);
 
   // Frees the free blocks at the end of the session. Blocks that are in use are
-  // leaked when they are returned, because the driver may be unloaded by then
+  // leaked when they are given back, because the driver may be unloaded by then
   // and the process is about to end.
   void Close();
 

@@ -2,8 +2,8 @@
 //
 // The output of kernels: printf and failed assertions. The driver writes the
 // output of printf to standard output, and failed assertions to standard error.
-// In an executor both are pipes, whose bytes go only to the session's client,
-// among its results.
+// In an executor both are pipes. The output of kernels goes only to the
+// session's client, among its results.
 //
 // The driver never waits for the client: at most kMaxKept bytes of unsent
 // output are kept. The rest is counted and lost.
@@ -28,50 +28,52 @@
 
 namespace holdfast::executor {
 
-// Thread-safe.
-//
-// A thread reads the pipe, so that output never blocks the driver. Output is
-// sent when the thread sees it, or by Flush before a client learns that its
-// work is done.
+// Captures the output while it lives. A thread reads the pipes, so that output
+// never blocks the driver. Output is sent when the thread reads it, or by Flush
+// before the end of a client's work is reported. Thread-safe.
 class KernelOutput {
  public:
+  // The most bytes of output that are kept.
   static constexpr size_t kMaxKept = size_t{256} << 10;
-  // Output is kept while the queue has this many waiting bytes or results.
+  // Output is kept, and not sent, while the queue has this many waiting bytes
+  // or results.
   static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
   static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
 
-  // Redirects the process's standard output and error. Called once, before the
-  // driver is loaded. Fails if the process has no descriptors left.
+  // Redirects the process's standard output and error. Fails if the process has
+  // no descriptors left. REQUIRES: called once, before the driver is loaded.
   static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
   // Drops later output.
   ~KernelOutput();
   KernelOutput(const KernelOutput&) = delete;
   KernelOutput& operator=(const KernelOutput&) = delete;
 
-  // Sends all that the driver wrote before the call.
+  // Sends all output that the driver wrote before the call.
   void Flush();
-  // Does the same as Flush, and then blocks until the output was sent, for
+  // Like Flush, but then blocks until the queue's results were sent, for
   // `limit` at most.
   void FlushAndAwait(absl::Duration limit);
 
-  // Sends kept and later output to this queue. Null: keeps it until the next
-  // SendTo or Take.
+  // Sends kept and later output to this queue. Null: keeps the output until the
+  // next SendTo or Take.
   void SendTo(std::shared_ptr<ResultQueue> results);
 
   // Returns the line of the first failed assertion; empty if there was none.
   std::string FirstAssertion();
 
-  // Returns the kept output; nullopt if there is none, or a queue takes it.
+  // Removes and returns the kept output; nullopt if there is none, or if a
+  // queue takes the output.
   std::optional<v1::KernelOutput> Take();
 
  private:
   KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
                size_t pipe_bytes, std::unique_ptr<AssertionCapture> assertions);
-  // The thread: reads output between calls of Flush.
+  // Runs in thread_: reads output between calls of Flush.
   void Watch();
   // Calls Read and Send, under the lock.
   void ReadAndSend();
-  // Reads at most a pipe's capacity, because a kernel may print all the time.
+  // Reads the pipe of standard output: at most its capacity, because a kernel
+  // may print all the time.
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Appends the output to `kept`, a part of kept_; counts bytes beyond kMaxKept
   // as lost.

@@ -9,9 +9,10 @@
 namespace holdfast::executor {
 
 // Makes the first sticky error of the driver (cuda::IsSticky) end the process,
-// because the driver is of no more use to it. Kernels' output is sent, the
-// supervisor is told the error, and the failed call never returns. Called once;
-// `link` and `output` must live as long as the process.
+// because the process cannot use the driver any more. The failed call then
+// sends the output of kernels, reports the error to the supervisor, and never
+// returns. REQUIRES: called once; `link` and `output` live as long as the
+// process.
 void ExitOnFault(SupervisorLink& link, KernelOutput& output);
 
 // Ends the process in the same way for a fault that is not a driver error. Only

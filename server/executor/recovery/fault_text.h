@@ -7,14 +7,15 @@
 
 namespace holdfast::executor {
 
-// Reads the place of a fault from the software driver's text: "... kernel
-// saxpy, block (0,0,0), thread (5,0,0), PTX line 12, saxpy.cu:3: st: ...".
-// Fields without text stay empty; `error` is not set.
+// Returns the place of a fault that the software driver's text contains: "...
+// kernel saxpy, block (0,0,0), thread (5,0,0), PTX line 12, saxpy.cu:3: st:
+// ...". Fields that the text does not contain stay empty; `error` is not set.
 internal::Fault ParseFaultText(absl::string_view text);
 
-// Reads the place of a failed assertion from the line that a driver writes:
+// Returns the place of a failed assertion from the line that the driver writes:
 // "saxpy.cu:4: void f(int): block: [0,0,0], thread: [2,0,0] Assertion `n > 0`
-// failed.". The line names no kernel, since f may be a device function.
+// failed.". The kernel stays empty, because the line names a function that may
+// be a device function.
 internal::Fault ParseAssertion(absl::string_view line);
 
 }  // namespace holdfast::executor

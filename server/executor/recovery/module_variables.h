@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The variables of a session's modules. They are not in chunks, so they end
-// with the executor's context. If the executor is suspended or parked, its
-// successor gets their values. All functions belong to the submission thread.
+// with the executor's context. If the session is suspended or parked, the next
+// executor gets the values. All functions belong to the submission thread.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
 
@@ -17,13 +17,15 @@
 
 namespace holdfast::executor {
 
-// Returns the values as SavedVariables in a sealed memfd; an empty UniqueFd if
-// there are no variables. Leaves out variables that the driver does not find by
-// name. REQUIRES: the devices are idle. FAILED_PRECONDITION: the values exceed
-// the bounds in server/journal/saved_variables.h.
+// Returns a sealed memfd with the values as SavedVariables; an empty UniqueFd
+// if there are no variables. Leaves out variables that the driver does not find
+// by name. Blocks until the values are copied. FAILED_PRECONDITION: the values
+// exceed the bounds in server/journal/saved_variables.h. REQUIRES: the devices
+// are idle.
 absl::StatusOr<UniqueFd> SaveVariables(Resources& resources);
 
-// Reads the memfd of SaveVariables. INVALID_ARGUMENT: it is malformed.
+// Reads the memfd of SaveVariables, which is borrowed. INVALID_ARGUMENT: it is
+// malformed.
 absl::StatusOr<internal::SavedVariables> ReadVariables(int memory);
 
 // Restores the values of the variables of all modules that were loaded again.

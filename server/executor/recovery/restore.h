@@ -27,21 +27,22 @@ struct Losses {
 
 struct RestoreOptions {
   const ObjectFetcher& fetch_object;
-  // The new executor's journal. Restore writes the replayed steps to it.
+  // The new executor's journal. Restore appends the replayed steps to it.
   SessionJournal& journal;
-  // Creates an arena in a client's memory, under its earlier handle.
+  // Creates an arena in the client's memory, under its earlier handle.
   std::function<absl::Status(
       Resources&, const internal::HostMemoryCreated& arena, UniqueFd memory)>
       restore_arena;
-  // Report to the supervisor that no restored resource uses a chunk, or host
-  // memory.
+  // Report to the supervisor that no restored resource uses a chunk, or the
+  // host memory of a handle.
   std::function<void(uint64_t chunk)> chunk_released;
   std::function<void(uint64_t handle)> host_memory_released;
 };
 
-// Recreates the resources of a session after its executor has died. Replays the
-// journal (`records`) through the handlers of commands. A step that fails puts
-// its handles in error, and is no error of Restore. Runs on the submission
+// Recreates the resources of a session after its executor has ended. Replays
+// the journal's steps (`records`) through the handlers of commands, and blocks
+// until that is done. A step that fails puts its handles in error, and is
+// counted in the result; it is no error of Restore. Runs on the submission
 // thread. DATA_LOSS: the journal is damaged.
 absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
                                absl::string_view records,

@@ -15,22 +15,22 @@
 namespace holdfast::executor {
 
 // Checks that a suspension loses no resource. `memory_stays`: the session's
-// memory stays on its devices. FAILED_PRECONDITION names the first resource
-// that cannot be restored, or that belongs to another session and
-// `memory_stays` is false.
+// memory stays on its devices. FAILED_PRECONDITION: a resource cannot be
+// restored, or it belongs to another session while `memory_stays` is false. The
+// error names the first such resource.
 absl::Status CheckSuspendable(Resources& resources, bool memory_stays);
 
-// Calls `idle`, on any thread, when the present work of all devices of the
-// session is done, with the work's error if it failed. On an error `idle` is
-// not called.
+// Makes any thread call `idle` when the present work of all devices of the
+// session is done, with the work's error if it failed. Does not block. If
+// WhenIdle returns an error, `idle` is not called.
 absl::Status WhenIdle(Resources& resources,
                       std::function<void(const absl::Status&)> idle);
 
-// Returns a sentence about the work that is not done.
+// Returns a sentence, for errors, about the work that is not done.
 std::string DescribeWork(SemaphoreWaits& waits);
 
-// Copies the existing chunks to their offsets in the file. REQUIRES: the
-// devices are idle.
+// Copies the existing chunks to their offsets in `file`, which is borrowed, and
+// blocks until they are copied. REQUIRES: the devices are idle.
 absl::Status SaveChunks(Resources& resources,
                         const internal::SaveMemory& chunks, int file);
 

@@ -26,26 +26,32 @@ namespace holdfast::executor {
 
 // A buffer: memory, or a view of memory with another owner.
 //
-// The member that is set tells the kind: `allocation` is the session's own
-// device memory, `host` is page-locked memory, `imported` is memory of another
-// session, `ipc` is memory with an IPC handle, `module` is the module of a
-// variable, `reservation` is a range of addresses, `mapping` is memory at such
-// addresses. `parent` is the buffer that contains a sub-buffer or a mapping.
+// The kind of a buffer follows from the member that is set:
+//
+//   allocation   the session's own device memory
+//   host         page-locked memory
+//   imported     memory of another session
+//   ipc          memory with an IPC handle
+//   module       a variable of this module
+//   reservation  a range of addresses
+//   mapping      memory at such addresses
+//
+// A sub-buffer or a mapping has `parent`, the buffer that contains it.
 struct BufferResource {
   CUdeviceptr address = 0;
   uint64_t size = 0;  // bytes
   uint32_t device = 0;
-  uint64_t stream = 0;  // handle of the allocation's stream
+  uint64_t stream = 0;  // handle of the stream in whose order it was allocated
   std::optional<memory::Allocation> allocation;
   Charge charge;  // of device memory; for a mapping: of chunks
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
-  // Memory with an IPC handle, which ends with this process; see SHARING_IPC.
+  // Memory with an IPC handle (see SHARING_IPC), which ends with this process.
   std::shared_ptr<const memory::IpcAllocation> ipc;
-  // Addresses without memory; the mappings in them are views.
+  // Addresses without memory. The mappings in them are among `views`.
   std::shared_ptr<memory::AddressRange> reservation;
-  // The memory of another buffer at reserved addresses, and the hold on the
-  // other buffer.
+  // The memory of another buffer, mapped at reserved addresses, and the hold
+  // that keeps the other buffer's memory.
   std::unique_ptr<memory::ImportedChunk> mapping;
   std::vector<Hold> mapped;
   bool is_host = false;
@@ -59,12 +65,13 @@ struct BufferResource {
   std::unordered_set<uint64_t> views;  // handles that end with it
 };
 
-// How a command uses the bytes of a buffer. A command asks for kWrite wherever
+// The use of a buffer's bytes by a command. A command must use kWrite wherever
 // the bytes may change.
 enum class Access { kRead, kWrite };
 
-// PERMISSION_DENIED: a write to a buffer that was imported for reading.
-// FAILED_PRECONDITION: the buffer belongs to a collection that sleeps.
+// Checks that a command may use the buffer, which `handle` names in errors.
+// PERMISSION_DENIED: the command would write to a buffer that was imported for
+// reading. FAILED_PRECONDITION: the buffer belongs to a collection that sleeps.
 absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
                          Access access);
 

@@ -13,14 +13,15 @@
 
 namespace holdfast::executor {
 
-// Loads an image for a device. The memory of the image's variables is charged
-// like a buffer on that device until the module is unloaded. Otherwise a client
-// with a small quota could fill the device with variables. The memory of the
-// code itself is not charged, because its size is not known.
+// Loads an image of code for a device. The memory of the image's variables is
+// charged to `account`, like a buffer on that device, until the last owner
+// releases the module. Otherwise a client with a small quota could fill the
+// device with variables. The memory of the code itself is not charged, because
+// its size is not known.
 //
 // Fails as cuda::Module::Load and cuda::HiddenVariableBytes. INVALID_ARGUMENT:
 // a fat binary has damaged parts, or is larger than cuda::VisitFatbinParts
-// reads. The variables of such parts could not be charged.
+// reads, so that variables in it could not be charged.
 // RESOURCE_EXHAUSTED: the variables exceed a limit of device memory; the module
 // is not loaded.
 absl::StatusOr<std::shared_ptr<const cuda::Module>> LoadCharged(

@@ -23,23 +23,27 @@ class DestroyedStreams {
   DestroyedStreams(const DestroyedStreams&) = delete;
   DestroyedStreams& operator=(const DestroyedStreams&) = delete;
 
-  // Takes over the stream's mark (StreamResource::mark), and keeps the inline
-  // bytes that its work uses until `watcher` finds the work done. `end` is an
-  // event after all its work. `idle`: the work was done already.
+  // Takes over the mark of the stream (StreamResource::mark). Keeps the inline
+  // bytes that the stream's work uses until `watcher` finds the work done.
+  // `end` is an event after all of this work. `idle`: the work was done
+  // already.
   void Add(StreamResource& stream, std::shared_ptr<const cuda::Event> end,
            bool idle, CompletionWatcher& watcher);
 
-  // Returns true if the watcher has not found the work of every stream done.
+  // Returns true if there is a stream whose work the watcher has not found done
+  // yet.
   bool any_left() const { return *left_ > 0; }
 
-  // Returns true if all the streams' work is done. Queries the device.
+  // Returns true if the work of all streams is done. Queries the devices, and
+  // returns the error of the work if it has failed.
   absl::StatusOr<bool> AreDone();
 
-  // Removes and returns the marks of this device's work that is not watched.
+  // Removes and returns the marks of the work on this device that is not
+  // watched.
   CompletionWatcher::Events TakeMarks(uint32_t device);
 
  private:
-  // Adds an end. Drops completed ends each time that the list has doubled.
+  // Adds an end. Drops completed ends each time when the list has doubled.
   void AddEnd(std::shared_ptr<const cuda::Event> end);
 
   // The streams whose work is not known to be done.

@@ -6,16 +6,17 @@
 
 namespace holdfast::executor {
 
-// Maps the ordinals of a session's devices to those of the driver. They are
-// equal, unless the session was resumed on another device. The client's
-// ordinals are used in resources and commands, in the names of chunks, and in
-// the journal. The driver's ordinals are used for contexts, and in the
-// supervisor's accounts. Immutable.
+// Maps the ordinals that a session's client uses for its devices to the
+// ordinals of the driver. They are equal, unless the session was resumed on
+// another device. The client's ordinals are used in resources and commands, in
+// the names of chunks, and in the journal. The driver's ordinals are used for
+// contexts, and in the supervisor's accounts. Immutable.
 class DevicePlacement {
  public:
-  // Equal ordinals.
+  // Maps each ordinal to itself.
   DevicePlacement() = default;
-  // `named` is the session's only device.
+  // Maps `named`, the client's ordinal of the session's only device, to the
+  // driver's ordinal.
   DevicePlacement(uint32_t named, uint32_t in_driver)
       : named_(named), in_driver_(in_driver) {}
 

@@ -13,23 +13,24 @@
 
 namespace holdfast::executor {
 
-// See event_commands.cc.
 class PublishedEvent;
-// An event. An imported event belongs to another session of this daemon.
+// An event of this session, or an imported event, which belongs to another
+// session of this daemon.
 struct EventResource {
-  std::shared_ptr<cuda::Event> event;  // null: another session has it
+  std::shared_ptr<cuda::Event> event;  // null: the event is imported
   uint32_t device = 0;
   std::shared_ptr<PublishedEvent> published;     // null: not interprocess
-  std::optional<memory::Allocation> allocation;  // where it is published
-  std::shared_ptr<ImportedEvent> imported;       // of another session
+  std::optional<memory::Allocation> allocation;  // the words of `published`
+  std::shared_ptr<ImportedEvent> imported;       // null: not imported
 };
 
+// Checks that the event may be recorded. `handle` names it in errors.
 // FAILED_PRECONDITION: the event belongs to another session, so it can only be
 // waited for and queried.
 absl::Status CheckOwn(uint64_t handle, const EventResource& event);
-// FAILED_PRECONDITION: the event is interprocess or imported. Recording it or
-// waiting for it takes more than one driver call, so graphs and launches cannot
-// do it.
+// Checks that a graph or a launch may use the event. FAILED_PRECONDITION: the
+// event is interprocess or imported. To record it or to wait for it takes more
+// than one driver call, so graphs and launches cannot do it.
 absl::Status CheckPlain(uint64_t handle, const EventResource& event);
 
 }  // namespace holdfast::executor

@@ -8,9 +8,9 @@
 //   FAILED_PRECONDITION  destroyed, or its index is used again (stale)
 //   ALREADY_EXISTS       created already (CheckNew)
 //
-// A handle whose creation failed is kept in error: using it repeats the cause.
-// Every handle, also one in error, is charged to a quota from before its
-// creation until it is freed.
+// A handle whose creation failed is kept in error: each use of the handle fails
+// with the cause. Every handle, also a handle in error, is charged to a quota
+// from before its creation until it is freed.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_
 
@@ -32,19 +32,19 @@
 
 namespace holdfast::executor {
 
-// "buffer 0x0300000100000007"
+// Returns the handle for messages: "buffer 0x0300000100000007".
 inline std::string DescribeHandle(uint64_t bits) {
   return absl::StrCat(HandleKindName(Handle::Unpack(bits).kind), " 0x",
                       absl::Hex(bits, absl::kZeroPad16));
 }
 
-// "a buffer", "an arena"
+// Returns the noun with its article: "a buffer", "an arena".
 inline std::string WithArticle(absl::string_view noun) {
   const bool vowel = absl::StrContains("aeiou", noun.substr(0, 1));
   return absl::StrCat(vowel ? "an " : "a ", noun);
 }
 
-// Not thread-safe: used by the submission thread. Pointers to values stay
+// Not thread-safe: belongs to the submission thread. Pointers to values stay
 // valid until the next Put or PutError.
 //
 // Clients choose handles, so that creating a resource needs no round trip: a
@@ -56,8 +56,9 @@ class HandleTable {
   HandleTable(HandleKind kind, std::shared_ptr<Quota> quota)
       : kind_(kind), quota_(std::move(quota)) {}
 
-  // Returns OK if `bits` can name a new resource. Otherwise fails as listed
-  // above; FAILED_PRECONDITION also if another handle has the index.
+  // Returns OK if `bits` can name a new resource. Otherwise fails as listed at
+  // the top of this file; FAILED_PRECONDITION also if another handle has the
+  // index.
   absl::Status CheckNew(uint64_t bits) const {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
     const Handle handle = Handle::Unpack(bits);
@@ -79,21 +80,24 @@ class HandleTable {
   // handles is used up.
   absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
 
-  // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve. The reference
-  // is valid until the next Put or PutError.
+  // Stores a value under a new handle. The reference is valid until the next
+  // Put or PutError. REQUIRES: CheckNew(bits).ok(); `charge` comes from
+  // Reserve.
   T& Put(uint64_t bits, T value, Charge charge) {
     Slot& slot = Renew(bits, std::move(charge));
     slot.value.emplace(std::move(value));
     return *slot.value;
   }
 
-  // Stores a handle whose creation failed. REQUIRES: as Put.
+  // Stores a handle whose creation failed, in the error `cause`. REQUIRES: as
+  // Put.
   void PutError(uint64_t bits, absl::Status cause, Charge charge) {
     Renew(bits, std::move(charge)).error = std::move(cause);
   }
 
-  // Takes the value out and leaves the handle in error, because a later step of
-  // the resource's creation failed. nullopt: the handle has no value.
+  // Removes and returns the value, and leaves the handle in error, because a
+  // later step of the resource's creation failed. Returns nullopt, and does
+  // nothing, if the handle has no value.
   std::optional<T> Fail(uint64_t bits, absl::Status cause) {
     if (!Find(bits).ok()) return std::nullopt;
     Slot& slot = slots_[Handle::Unpack(bits).index];
@@ -101,8 +105,8 @@ class HandleTable {
     return std::exchange(slot.value, std::nullopt);
   }
 
-  // Returns the handle's value. Fails as listed above; a handle in error fails
-  // with its cause.
+  // Returns the handle's value; never null. Fails as listed at the top of this
+  // file; for a handle in error, fails with the cause.
   absl::StatusOr<T*> Find(uint64_t bits) {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
     const Handle handle = Handle::Unpack(bits);
@@ -132,15 +136,17 @@ class HandleTable {
   // The number of handles in use, including handles in error.
   uint64_t size() const { return charge_.amount(); }
   HandleKind kind() const { return kind_; }
-  // Indices from this one on were never used.
+  // No handle with this index or a larger index was ever used.
   uint32_t unused_from() const { return static_cast<uint32_t>(slots_.size()); }
 
   // Makes Take ignore handles that were never created, because a fault may have
   // dropped the commands that create them.
   void SetForgiving() { forgiving_ = true; }
 
-  // Frees the handle and returns its value; nullopt for 0, and for a handle in
-  // error, freed already, or ignored (SetForgiving).
+  // Frees the handle and returns its value. Returns nullopt for 0, for a handle
+  // in error, for a handle that is freed already, and for a handle that is
+  // ignored (SetForgiving). INVALID_ARGUMENT and NOT_FOUND as listed at the top
+  // of this file.
   absl::StatusOr<std::optional<T>> Take(uint64_t bits) {
     if (bits == 0) return std::optional<T>();
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
@@ -157,15 +163,15 @@ class HandleTable {
     return std::exchange(slot.value, std::nullopt);
   }
 
-  // Visits values in the order of their indices; handles in error have none.
-  // `visit` must not change the table.
+  // Calls `visit` with each value, in the order of the indices. `visit` must
+  // not change the table.
   template <typename Visitor>
   void ForEach(Visitor visit) {
     for (Slot& slot : slots_) {
       if (slot.value.has_value()) visit(*slot.value);
     }
   }
-  // The same, with the handle of each value.
+  // Like ForEach, with the handle of each value.
   template <typename Visitor>
   void ForEachHandle(Visitor visit) {
     ForEachHandleFrom(0, [&](uint64_t handle, T& value) {
@@ -173,7 +179,7 @@ class HandleTable {
       return true;
     });
   }
-  // The same from an index on, for as long as `visit` returns true.
+  // Like ForEachHandle, from an index on, until `visit` returns false.
   template <typename Visitor>
   void ForEachHandleFrom(uint32_t index, Visitor visit) {
     for (; index < slots_.size(); ++index) {
@@ -195,7 +201,8 @@ class HandleTable {
     bool occupied() const { return value.has_value() || !error.ok(); }
   };
 
-  // INVALID_ARGUMENT, as listed above.
+  // Checks the form of a handle. INVALID_ARGUMENT as listed at the top of this
+  // file.
   absl::Status Check(uint64_t bits) const {
     const Handle handle = Handle::Unpack(bits);
     if (bits == 0) {
@@ -221,7 +228,7 @@ class HandleTable {
         absl::StrCat(DescribeHandle(bits), " does not exist any more"));
   }
 
-  // Returns the slot's charge and clears its error.
+  // Gives the charge of the slot's handle back, and clears its error.
   void Vacate(Slot& slot) {
     if (slot.occupied()) charge_.Return(1);
     slot.error = absl::OkStatus();
@@ -238,7 +245,8 @@ class HandleTable {
     return slot;
   }
 
-  // Null: the handle has no slot, or another one has it.
+  // Returns the handle's slot; null if it has none, or if another handle has
+  // it.
   const Slot* SlotOf(uint64_t bits) const {
     const Handle handle = Handle::Unpack(bits);
     if (handle.kind != kind_ || handle.index >= slots_.size()) return nullptr;

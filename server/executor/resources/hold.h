@@ -12,16 +12,18 @@ struct ArenaResource;
 struct BufferResource;
 struct SemaphoreResource;
 
-// Shared by a buffer, an arena or a semaphore and the graphs that use it. If
-// its handle is freed first, the resource moves here, and is freed when the
-// last graph releases it; see Resources::Release.
+// Shared by a resource (a buffer, an arena or a semaphore) and the graphs that
+// use it. If the handle of the resource is freed first, the resource moves into
+// `freed`, and ends when the last graph releases it; see Resources::Release.
 template <typename T>
 struct Held {
   std::optional<T> freed;
 };
 
-// One kept resource: a buffer, an arena, a semaphore, or an object that needs
-// nothing but its destructor once the devices have finished with it.
+// A share in one resource that a graph keeps alive: a buffer, an arena, a
+// semaphore, or an object that needs nothing but its destructor once the
+// devices have finished with it. A hold that outlives the command that has made
+// it must be given up with Resources::Release.
 using Hold = std::variant<
     std::shared_ptr<Held<BufferResource>>, std::shared_ptr<Held<ArenaResource>>,
     std::shared_ptr<Held<SemaphoreResource>>, std::shared_ptr<const void>>;

@@ -13,8 +13,9 @@
 
 namespace holdfast::executor {
 
-// The resources that a graph, or one update of its nodes, keeps. Each is kept
-// once, even if many nodes name it.
+// The resources that a graph, or one update of its nodes, keeps alive. Each is
+// held once, even if many nodes name it. The destructor does not release them:
+// the owner passes holds() to Resources::Release. Not thread-safe.
 class HoldSet {
  public:
   HoldSet();
@@ -22,8 +23,9 @@ class HoldSet {
   HoldSet(const HoldSet&) = delete;
   HoldSet& operator=(const HoldSet&) = delete;
 
-  // Notes that the resource of this handle, or its part on a device, is kept.
-  // Returns false if it is kept already; otherwise the caller must Add it.
+  // Notes that the set has the resource of this handle, or its part on a
+  // device. Returns false if the set has it already; otherwise the caller must
+  // Add it.
   bool Insert(uint64_t handle, uint32_t device = 0) {
     const std::pair<uint64_t, uint32_t> key = {handle, device};
     auto& recent = recent_[PlaceOf(handle)];
@@ -40,13 +42,13 @@ class HoldSet {
   }
 
   const std::vector<Hold>& holds() const { return holds_; }
-  // Removes from `holds` the resources that this set keeps, too.
+  // Removes from `holds` the resources that this set has, too.
   void RemoveKept(std::vector<Hold>* holds) const;
 
  private:
-  // A node mostly names the resources of the nodes before it. Some of the last
-  // keys are found without hashing. PlaceOf mixes in the kind, because the
-  // handles of each kind count up from 0.
+  // A node mostly names the resources of the nodes before it. So some of the
+  // last keys are kept here, where they are found without hashing. PlaceOf
+  // mixes in the kind, because the handles of each kind count up from 0.
   static constexpr size_t kRecent = 8;
   static size_t PlaceOf(uint64_t handle) {
     return (handle ^ handle >> 56) % kRecent;

@@ -8,8 +8,8 @@
 
 namespace holdfast::executor {
 
-// Records the pairs of a session's devices between which peer access is
-// enabled. Resources calls the driver. Not thread-safe.
+// The pairs of a session's devices between which peer access is enabled. This
+// class only records them; its callers call the driver. Not thread-safe.
 class PeerAccess {
  public:
   // Returns true if kernels of `device` may use memory of `peer`. A device may
@@ -21,12 +21,13 @@ class PeerAccess {
     return it != pairs_.end() && it->second.enabled;
   }
 
-  // Returns false if nothing changes.
+  // Record that kernels of `device` may, or may not, use memory of `peer`.
+  // Return false if nothing has changed.
   bool Enable(uint32_t device, uint32_t peer);
   bool Disable(uint32_t device, uint32_t peer);
 
-  // Returns the number of changes of a pair. A delayed change compares it to
-  // learn whether a later change was made.
+  // Returns the number of changes of a pair. Code that delays a change compares
+  // the numbers to find out whether a later change was made.
   uint64_t Changes(uint32_t device, uint32_t peer) const;
 
  private:

@@ -5,11 +5,11 @@
 // device has finished all work that it was given so far.
 //
 // Threads: everything belongs to the submission thread. The watcher's thread,
-// the thread of the event waits, and threads that drop staging memory ask for
-// work on the submission thread by ResourceOptions::later.
+// the thread of the event waits, and threads that release staging memory call
+// ResourceOptions::later to run work on the submission thread.
 //
-// Locks: none here. Parts that other threads call have their own: the watcher,
-// the staging memory and the waits.
+// Locks: none here. Parts that other threads call have their own locks: the
+// watcher, the staging memory and the waits.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 
@@ -64,8 +64,9 @@ struct ModuleResource {
   std::shared_ptr<const cuda::Module> module;
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
-  // The buffers of the module's variables. Some buffers may have been freed;
-  // from prune_globals_at entries on, freed buffers are dropped.
+  // The handles of the buffers of the module's variables. Some of the buffers
+  // may have been freed; their handles are removed when there are
+  // prune_globals_at entries.
   static constexpr size_t kPruneGlobalsFrom = 16;
   std::unordered_set<uint64_t> globals;
   size_t prune_globals_at = kPruneGlobalsFrom;
@@ -75,8 +76,8 @@ struct ModuleResource {
   std::set<std::string> variables;
 };
 
-// A kernel by device. The first entry, on the module's device, always exists;
-// other devices' kernels are looked up on first use.
+// A kernel on each device. The first entry, on the module's device, always
+// exists. The kernels on other devices are looked up on first use.
 struct KernelResource {
   std::vector<std::shared_ptr<const cuda::Kernel>> by_device;
 };
@@ -91,54 +92,55 @@ struct SemaphoreResource {
   std::shared_ptr<Held<SemaphoreResource>> held;  // by graphs; null: by none
 };
 
+// Host memory that the client shares.
 struct ArenaResource {
   std::shared_ptr<Arena> arena;
   std::shared_ptr<Held<ArenaResource>> held;  // by graphs; null: by none
 };
 
-// See graph/built_graph.h and graph/graph_instance.h.
 class BuiltGraph;
 class GraphInstance;
-// A graph's definition, from which instances are made.
+// A graph from which instances are made (graph/built_graph.h).
 struct GraphResource {
   std::shared_ptr<const BuiltGraph> graph;
   std::weak_ptr<const GraphInstance> instance;  // the last one
 };
-// A graph that can be launched.
+// An instantiated graph, which can be launched (graph/graph_instance.h).
 struct GraphExecResource {
   std::shared_ptr<GraphInstance> instance;
 };
 
 class Resources;
 
-// Puts an arena under its handle. The supervisor releases its memory when the
-// last device has finished with it. REQUIRES: as HandleTable::Put.
+// Puts an arena under its handle. When the arena has been freed and the last
+// device has finished with it, the supervisor releases its memory. REQUIRES: as
+// HandleTable::Put.
 void PutArena(Resources& resources, uint64_t handle,
               std::unique_ptr<Arena> arena, Charge charge);
 
-// The services of the executor that the resources use, beside those that the
-// devices use. Callbacks run on the submission thread unless documented
-// otherwise.
+// The services of the executor that the resources use, in addition to the
+// services that the devices use. Callbacks run on the submission thread unless
+// documented otherwise.
 struct ResourceOptions : SessionDevices::Options {
   // The part of each device's range of stream priorities that the session uses.
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
-  // The session may have IPC handles for processes outside Holdfast.
+  // True if the session may have IPC handles for processes outside Holdfast.
   bool foreign_exports = true;
   // The places for arenas; null: anywhere.
   std::shared_ptr<ArenaPlaces> arena_places;
-  // Called with host memory that outlives this process; the descriptor is
-  // borrowed.
+  // Called with host memory that must outlive this process. The descriptor
+  // `memory` is borrowed.
   std::function<void(const internal::HostMemoryCreated& created, int memory)>
       host_memory_created;
   std::function<void(uint64_t handle)> host_memory_released;
-  // Called when every command up to this number has taken effect. Thread-safe.
+  // Called by any thread when every command up to this number has taken effect.
   std::function<void(uint64_t sequence)> completed;
   SharingLink sharing;
   std::shared_ptr<SemaphoreWaits> waits = std::make_shared<SemaphoreWaits>();
   // Null: kernels have no time limit.
   std::shared_ptr<KernelWatch> kernel_watch;
-  // See CompletionWatcher.
+  // The argument of CompletionWatcher.
   std::function<void()> hand_on_output;
   // Runs `work` on the thread that owns the resources, soon, or never if the
   // session ends. Thread-safe.
@@ -146,28 +148,29 @@ struct ResourceOptions : SessionDevices::Options {
   // Returns true if the thread that owns the resources has nothing else to do.
   // May be null.
   std::function<bool()> idle;
-  // Statistics.
+  // Statistics, and the session's turns at devices; never null.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
   std::shared_ptr<DeviceTimes> times = std::make_shared<DeviceTimes>();
   std::shared_ptr<DeviceTurns> turns = std::make_shared<DeviceTurns>();
 };
 
-// Holds all resources of a session in this process. Not thread-safe: belongs to
-// the submission thread, except for watcher(). Command handlers find their
-// operands in its tables, store results there, and free through it:
+// All resources of a session in this process. Not thread-safe: belongs to the
+// submission thread, except for watcher(). Command handlers find their operands
+// in its tables, put new resources there, and free resources with its
+// functions:
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(StreamResource* stream,
 //                             resources.StreamForWork(handle));
 //   HOLDFAST_ASSIGN_OR_RETURN(DeviceState* device,
 //                             resources.devices.Open(stream->device));
 //
-// Freeing never waits for the device: memory returns to the allocator in stream
-// order, and Retire keeps other objects until they are unused.
+// A free never waits for the device: memory is given back to the allocator in
+// stream order, and Retire keeps other objects until they are unused.
 class Resources {
  public:
   // Opens no device yet.
   explicit Resources(ResourceOptions options);
-  // Waits for the devices and frees everything.
+  // Blocks until the devices are idle, and frees everything.
   ~Resources();
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
@@ -185,8 +188,8 @@ class Resources {
   PeerAccess peers;
   SessionDevices devices;
 
-  // Finds a stream that is about to get work for the device. The work counts as
-  // GPU time. Fails as HandleTable::Find.
+  // Finds a stream to which the caller is about to submit work. The work counts
+  // as GPU time. Fails as HandleTable::Find.
   absl::StatusOr<StreamResource*> StreamForWork(uint64_t handle) {
     absl::StatusOr<StreamResource*> found = streams.Find(handle);
     if (found.ok() && !(*found)->unmarked) stream_work_.NoteGiven(**found);
@@ -194,13 +197,14 @@ class Resources {
   }
   StreamWork& stream_work() { return stream_work_; }
 
-  // Returns the kernel on this device. Valid as long as the kernel's handle.
-  // Fails as SessionDevices::Open.
+  // Returns the kernel on this device; never null. Valid as long as the
+  // kernel's handle. Fails as HandleTable::Find and SessionDevices::Open.
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
-  // Memory for inline bytes. It is made on first use, on the first device, and
-  // charged to the account as staging.
+  // Returns the memory for inline bytes; never null. The first call makes it,
+  // on the first device; it is charged to the account as staging. Fails as
+  // SessionDevices::Open.
   absl::StatusOr<InlineStaging*> Inline();
 
   CompletionWatcher& watcher() { return watcher_; }
@@ -219,36 +223,38 @@ class Resources {
   // no error to destroy a handle whose creation the fault has dropped.
   void EndRestore();
 
-  // Marks a new handle of any kind as failed, as a failed creation does:
-  // commands that use it fail with `cause` until it is destroyed.
+  // Puts a new handle of any kind in error, as a failed creation does: commands
+  // that use it fail with `cause` until it is destroyed. Fails as
+  // HandleTable::CheckNew and Reserve.
   absl::Status PutError(uint64_t handle, const absl::Status& cause);
-  // Drops the value of a handle, and marks the handle as PutError does.
+  // Destroys the value of a handle, and leaves the handle in error.
   void DropIntoError(uint64_t handle, const absl::Status& cause);
-  // See HandleTable::IsInError and Contains.
+  // Like HandleTable::IsInError and Contains, for a handle of any kind.
   bool IsInError(uint64_t handle) const;
   bool Contains(uint64_t handle) const;
 
-  // Returns a callback for a wait for all streams that begins now. If the wait
-  // succeeds, it notes that the commands up to `sequence` are completed.
+  // Returns a callback for the caller's wait for the present work of all
+  // streams. If the wait ends with OK, the callback notes that the commands up
+  // to `sequence` are completed. Any thread may call it.
   std::function<void(const absl::Status&)> NoteCompletion(uint64_t sequence);
 
   // Keeps `owner` alive until all present work of the session's streams is
-  // done. Does not block. Returns false if that cannot be determined; `owner`
-  // is then kept until the session ends.
+  // done. Does not block. Returns false if the end of the work cannot be
+  // determined; `owner` is then kept until the session ends.
   bool Retire(uint32_t device, std::shared_ptr<const void> owner);
-  // Makes the device's reaper wait for the present work of all streams of the
-  // session, and returns the reaper. Streams of other devices are included,
-  // because they may use this device's memory. Fails with the error of any
-  // stream.
+  // Makes the device's reaper (DeviceState::reaper) wait for the present work
+  // of all streams of the session, and returns the reaper. Does not block.
+  // Streams of other devices are included, because they may use this device's
+  // memory. Fails with the error of any stream.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
-  // Destroys a stream. Its work continues, and memory that is freed later waits
-  // for it.
+  // Destroys a stream. Its work continues, and memory that is freed later is
+  // freed after this work.
   void DestroyStream(StreamResource stream);
-  // The functions from here to FreeArena take a resource whose handle was
-  // removed. Each function returns without waiting. It frees memory after all
-  // work that may use the memory, or at once while a session is restored. A
-  // resource that graphs hold is kept for the graphs.
+  // The functions from here to FreeArena end a resource whose handle was
+  // removed. They do not block. Memory is freed after all work that may use it,
+  // or at once while a session is restored. A resource that graphs hold is kept
+  // for the graphs. An error is the driver's.
   absl::Status DestroyEvent(EventResource event);
   absl::Status DestroySemaphore(SemaphoreResource semaphore);
   // Frees a buffer in the order of `stream`, or of the stream of its allocation
@@ -259,17 +265,17 @@ class Resources {
   void UnloadModule(ModuleResource module);
   void FreeArena(ArenaResource arena);
 
-  // Keeps the memory of a buffer, an arena or a semaphore beyond the life of
-  // its handle. For a sub-buffer, keeps the whole buffer. Fails as
-  // HandleTable::Find.
+  // Returns a share that keeps the memory of a buffer, an arena or a semaphore
+  // beyond the life of its handle, until Release. For a sub-buffer, it keeps
+  // the whole buffer. Fails as HandleTable::Find.
   absl::StatusOr<Hold> HoldMemory(uint64_t handle);
-  // Releases holds. Frees, after all present work of the streams, memory
-  // without a handle and without other holds.
+  // Gives holds up, without blocking. Memory that has no handle and no other
+  // hold is freed after all present work of the streams.
   void Release(std::vector<Hold> holds);
 
  private:
-  // Ends waits for events whose sessions have ended. Nothing else would end
-  // these waits.
+  // Ends waits for events whose sessions have ended, because nothing else would
+  // end them.
   void EndWaits(std::vector<EventWaits::Wait> waits);
   // Unmaps the buffer if it is a mapping. The mapped memory keeps its owner.
   void Unmap(BufferResource& buffer);

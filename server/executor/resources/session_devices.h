@@ -5,13 +5,13 @@
 // the executor ends.
 //
 // Memory is placed in two ways. Usually an allocator chooses the place. While a
-// session is restored (BeginRestore to EndRestore), memory is made at the place
-// that it had in the earlier process: its chunk is adopted by its descriptor,
-// or made anew from the bytes of a suspended session.
+// session is restored (BeginRestore to EndRestore), memory gets the place that
+// it had in the earlier process: the chunk with this place is mapped from its
+// descriptor, or made anew from the bytes of a suspended session.
 //
-// Everything belongs to the submission thread, and there is no lock; but
-// MakeCurrent is called by each thread that carries out commands, after a
-// device was opened.
+// Everything belongs to the submission thread, and there is no lock. Each
+// thread that carries out commands, which may be another in the submission
+// thread's turn (SubmissionThread::RunBatch), calls MakeCurrent first.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_SESSION_DEVICES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_SESSION_DEVICES_H_
 
@@ -42,9 +42,10 @@ namespace holdfast::executor {
 struct DeviceState {
   std::shared_ptr<const cuda::Context> context;
   std::unique_ptr<memory::DeviceAllocator> allocator;
-  // A stream that waits for all work after which something can be freed.
+  // The reaper: a stream that waits for all work after which something can be
+  // freed.
   std::unique_ptr<cuda::Stream> reaper;
-  // A stream that never waits for others; made on first use.
+  // A stream that never waits for other streams; made on first use.
   std::unique_ptr<cuda::Stream> host;
   // The limits that the session has set.
   struct Limit {
@@ -54,18 +55,21 @@ struct DeviceState {
   std::map<v1::DeviceLimit, Limit> limits;
 };
 
+// The open devices of a session. Not thread-safe.
 class SessionDevices {
  public:
   struct Options {
     const cuda::DriverApi* api = nullptr;  // must outlive the devices
-    std::vector<uint32_t> devices;         // the session's; empty: all
-    DevicePlacement placement;             // of `devices`
-    std::shared_ptr<Account> account;      // limits of the session
-    uint32_t first_chunk = 1;              // see memory::AllocatorOptions
-    // See AllocatorOptions; with the device's ordinal.
+    // The client's ordinals of the devices that the session may use; empty:
+    // all.
+    std::vector<uint32_t> devices;
+    DevicePlacement placement;         // of `devices`
+    std::shared_ptr<Account> account;  // the quotas of the session
+    uint32_t first_chunk = 1;          // see memory::AllocatorOptions
+    // The callbacks of memory::AllocatorOptions, with the device's ordinal.
     std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
     std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
-    // Called with the lowest address for the device's chunks.
+    // Called when a device was opened, with the lowest address for its chunks.
     std::function<void(uint32_t device, CUdeviceptr base)> device_opened;
   };
 
@@ -74,9 +78,10 @@ class SessionDevices {
   SessionDevices(const SessionDevices&) = delete;
   SessionDevices& operator=(const SessionDevices&) = delete;
 
-  // Returns a device; makes its context, allocator and reaper on first use.
-  // Valid as long as this object. NOT_FOUND: no such device. PERMISSION_DENIED:
-  // the session may not use it.
+  // Returns a device; never null. The first call for a device makes its
+  // context, allocator and reaper. Valid as long as this object. NOT_FOUND:
+  // there is no such device. PERMISSION_DENIED: the session may not use the
+  // device.
   absl::StatusOr<DeviceState*> Open(uint32_t ordinal);
   // Returns the session's first device, on which page-locked memory for all
   // devices is made. Fails as Open.
@@ -92,22 +97,23 @@ class SessionDevices {
   // device need not switch contexts. Costs a few nanoseconds if the context is
   // current.
   void MakeCurrent() const;
-  // Waits for the work of all devices. Logs errors.
+  // Blocks until the work of all devices is done. Logs errors.
   void Synchronize() const;
 
-  // Returns a stream of the device for work that the host does at once. Fails
-  // as Open.
+  // Returns DeviceState::host, for work that must not wait for the session's
+  // streams. Fails as Open.
   absl::StatusOr<const cuda::Stream*> HostStream(uint32_t ordinal);
 
-  // Allocates device memory for a resource with this handle, of any kind: at
-  // its old place while a session is restored, else by
-  // DeviceAllocator::Allocate or AllocateAlone.
+  // Allocates device memory for the resource `handle`, which may be of any
+  // kind: at the resource's old place while a session is restored, else with
+  // DeviceAllocator::Allocate, or AllocateAlone if `alone`.
   absl::StatusOr<memory::Allocation> Allocate(uint64_t handle, uint32_t ordinal,
                                               uint64_t size,
                                               const cuda::Stream* stream,
                                               bool alone);
 
-  // `inheritance` is borrowed until EndRestore.
+  // Begin and end the restoration of a session. `inheritance` must live until
+  // EndRestore.
   void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
   void EndRestore();
   bool restoring() const { return inheritance_ != nullptr; }
@@ -119,13 +125,13 @@ class SessionDevices {
  private:
   absl::Status CheckMayUse(uint32_t ordinal) const;
   memory::AllocatorOptions AllocatorOptionsOf(uint32_t ordinal);
-  // Allocates the place that the resource had in the earlier process.
+  // Allocates memory at the place that the resource had in the earlier process.
   absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
                                                        uint64_t handle,
                                                        uint32_t ordinal,
                                                        uint64_t size);
-  // Maps the chunk, or makes it from a suspended session's bytes. Does nothing
-  // if this was done already.
+  // Maps the chunk of the placement, or makes it from a suspended session's
+  // bytes. Does nothing if this was done already.
   absl::Status Adopt(DeviceState& device, const internal::Placement& placement);
 
   const Options options_;

@@ -16,12 +16,12 @@ namespace holdfast::executor {
 struct StreamResource {
   uint32_t device = 0;
   std::unique_ptr<cuda::Stream> stream;
-  // For the account of GPU time; see StreamWork. `unmarked`: the stream got
-  // work after its last mark. `mark`: an event at the end of all its work that
-  // no watcher waits for; may be null.
+  // StreamWork uses the members below, to measure GPU time. `unmarked` is true
+  // if the stream got work after its last mark. `mark` is an event at the end
+  // of the stream's work that no watcher waits for; may be null.
   bool unmarked = false;
   std::shared_ptr<const cuda::Event> mark;
-  // Inline bytes that the stream's unwatched work still uses; see
+  // The inline bytes that the stream's unwatched work still uses; see
   // StreamWork::KeepUntilDone.
   std::vector<InlineStaging::Span> kept;
 };

@@ -22,10 +22,10 @@
 
 namespace holdfast::executor {
 
-// The submitted work of a session's streams: its begin and end, for the account
-// of GPU time, and the memory that it still uses. Events in the streams mark
-// its end; they are recorded as late and as rarely as possible. Not
-// thread-safe: belongs to the submission thread.
+// Follows the submitted work of a session's streams: the begin and end of the
+// work, to measure GPU time, and the memory that the work still uses. Events in
+// the streams, the marks, show the end of the work. They are recorded as late
+// and as rarely as possible. Not thread-safe: belongs to the submission thread.
 class StreamWork {
  public:
   struct Options {
@@ -45,53 +45,58 @@ class StreamWork {
   StreamWork(const StreamWork&) = delete;
   StreamWork& operator=(const StreamWork&) = delete;
 
-  // Called before the stream gets work. Starts the device's clock, which runs
-  // until the work is done. Need not be called if `stream.unmarked`.
+  // Starts the device's clock, which runs until the work is done. Must be
+  // called before work is submitted to the stream, unless `stream.unmarked`.
   void NoteGiven(StreamResource& stream);
-  // Called when all work of the stream is done. Drops its mark and kept bytes.
+  // Drops the stream's mark and kept bytes. Called when all work of the stream
+  // is done.
   void NoteIdle(StreamResource& stream);
   // Returns an event at the present end of the stream, as
   // CompletionWatcher::RecordEvent.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
       StreamResource& stream);
-  // Called before the stream is destroyed while its work continues. Returns an
-  // event as Mark.
+  // Moves what is noted of the stream to destroyed(). Must be called before the
+  // stream is destroyed while its work continues. Returns an event as Mark.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> NoteDestroyed(
       StreamResource& stream);
   DestroyedStreams& destroyed() { return destroyed_; }
 
-  // Watches the work that was submitted since the last call, so that its end is
-  // noted. Called when no more commands are waiting.
+  // Marks and watches the work that was submitted since the last call, so that
+  // its end is noted. Called after each batch of commands.
   void Watch();
 
   // Keeps inline bytes until the present work of the stream is done. The work
-  // is watched only when more than kMaxKeptBlocks are kept, or by WatchKept,
-  // because no client waits for its end.
+  // is watched only when more than kMaxKeptBlocks blocks are kept, or by
+  // WatchKept, because no client waits for its end.
   void KeepUntilDone(StreamResource& stream, InlineStaging::Span span);
   // Watches the work that uses the kept bytes. Called when a command waits for
   // memory.
   void WatchKept();
-  // Keeps memory of work whose end cannot be known.
+  // Keeps `owner`, the memory of work whose end cannot be determined, as long
+  // as this object.
   void KeepForever(std::shared_ptr<const void> owner) {
     kept_.push_back(std::move(owner));
   }
 
-  // Takes a place for one command's work, in a turn that other sessions wait
-  // for. Returns false if the device has enough work; the callback of OnRoom is
-  // called by any thread when there may be room again. REQUIRES: device, the
-  // driver's ordinal, < DeviceTimes::kMaxDevices.
+  // Takes a place for one command's work, in a turn (DeviceTurns::kOwn) that
+  // other sessions wait for. Returns false if the device has enough work; then
+  // any thread calls the callback of OnRoom when there may be room again.
+  // `device` is the driver's ordinal. REQUIRES: device <
+  // DeviceTimes::kMaxDevices.
   bool HasRoom(uint32_t device);
-  // REQUIRES: called once, before there is any work.
+  // Sets the callback of HasRoom. REQUIRES: called once, before there is any
+  // work.
   void OnRoom(std::function<void()> callback) {
     on_room_ = std::move(callback);
   }
 
  private:
-  // Returns marks of all work of the device that is not watched.
+  // Removes and returns the marks of all work of the device that is not
+  // watched. `device` is the session's ordinal.
   CompletionWatcher::Events TakeMarks(uint32_t device);
   // Notes that the marks of the device's work have completed. Called by the
-  // watcher's thread.
-  // `device` is the driver's ordinal, as everywhere with clocks_.
+  // watcher's thread. `device` is the driver's ordinal, as everywhere with
+  // clocks_.
   void NoteDone(uint32_t device);
 
   HandleTable<StreamResource>& streams_;
@@ -101,8 +106,8 @@ class StreamWork {
   std::function<void()> on_room_;
   DestroyedStreams destroyed_;
   std::vector<std::shared_ptr<const void>> kept_;
-  // A span keeps its whole block of 64 KiB, so blocks are counted, since the
-  // last WatchKept.
+  // A span keeps its whole block of 64 KiB. So the blocks that were kept since
+  // the last WatchKept are counted.
   static constexpr size_t kMaxKeptBlocks = 16;
   size_t kept_blocks_ = 0;
   const void* last_kept_block_ = nullptr;  // only to be compared

@@ -25,15 +25,17 @@ class DecodedBatch {
   DecodedBatch& operator=(const DecodedBatch&) = delete;
 
   // Decodes a batch. Returns false if the bytes are not a batch. The overload
-  // for pieces keeps no encoded commands. REQUIRES: the object is empty.
+  // for `pieces`, which have `bytes` bytes in sum, keeps no encoded commands.
+  // REQUIRES: the object is empty.
   bool Decode(absl::string_view bytes);
   bool Decode(google::protobuf::io::ZeroCopyInputStream& pieces, size_t bytes);
 
   v1::CommandBatch& message() { return *message_; }
   const EncodedCommands& encoded() const { return encoded_; }
-  // Returns the bytes of the decoded commands, and of the kept encoded
-  // commands.
+  // Returns the approximate size of the batch in memory, in bytes: the decoded
+  // commands and the kept encoded commands.
   size_t bytes() const;
+  // Makes the object empty.
   void Clear();
 
  private:
@@ -47,7 +49,8 @@ class DecodedBatch {
 // A pool of DecodedBatch objects. Thread-safe.
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
-  // Returns an empty batch, which returns to the pool with its last owner.
+  // Returns an empty batch. The end of its last owner gives it back to the
+  // pool.
   std::shared_ptr<DecodedBatch> Get();
 
  private:

@@ -13,24 +13,25 @@
 namespace holdfast::executor {
 
 // Bounds the connections to a session's socket. Every user of the daemon may
-// connect to it. A connection is a stranger until one of its calls has carried
-// the session's token. Strangers have few streams. Beyond kMaxStrangers, a
-// random stranger is closed: a new connection always has room, and an attacker
-// cannot choose the connection that is closed. connection_limits.h has the
-// limits. Thread-safe.
+// connect to the socket. A connection is a stranger until one of its calls has
+// carried the session's token. A stranger may have few streams. If there are
+// kMaxStrangers when another one connects, a random stranger is closed: so a
+// new connection always has room, and an attacker cannot choose the connection
+// that is closed. connection_limits.h has the limits. Thread-safe.
 class ClientEntrance {
  public:
   ClientEntrance();
 
-  // Registers an accepted connection before gRPC gets it. Returns false if it
-  // is refused; the caller then closes it.
+  // Registers an accepted connection. Must be called before gRPC gets the
+  // connection. Returns false if it is refused; the caller must then close it.
   bool Admit(int fd);
 
-  // Notes that a call has carried the token. `peer` is the call's
-  // grpc::ServerContext::peer().
+  // Notes that a call of the connection has carried the token. `peer` is the
+  // call's grpc::ServerContext::peer().
   void Welcome(const std::string& peer);
 
  private:
+  // Closes a stranger if there are kMaxStrangers.
   void MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ConnectionMonitor monitor_;

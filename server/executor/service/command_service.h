@@ -25,8 +25,8 @@
 
 namespace holdfast::executor {
 
-// The CommandService of one session; session and inbox must outlive it. Calls
-// never block gRPC's threads. Run and Execute have separate thread pools.
+// The CommandService of one session. Calls never block gRPC's threads: they run
+// on threads of this object, and Run and Execute have separate pools.
 class CommandService final
     : public v1::CommandService::WithCallbackMethod_Run<
           v1::CommandService::WithRawCallbackMethod_Execute<
@@ -36,6 +36,8 @@ class CommandService final
   static constexpr int kMaxRuns = 256;
   static constexpr int kMaxExecutes = 64;
 
+  // `max_batch_bytes` is the limit of one message in a client's rings.
+  // REQUIRES: `session` and `inbox` outlive this object.
   CommandService(Session& session, FdReceiver& inbox, size_t max_batch_bytes);
   ~CommandService() override;
 
@@ -43,13 +45,15 @@ class CommandService final
                                 const v1::CommandBatch* request,
                                 v1::ResultBatch* response) override;
 
-  // One thread reads batches, and either runs them itself or queues them for
-  // the session's thread. A second thread writes results.
+  // Serves the call with two threads. One reads batches, and either runs them
+  // itself or queues them for the session's thread. The other writes results.
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Execute(
       grpc::CallbackServerContext* context) override;
 
  private:
-  // Checks that the call is this session's, and within the limit of calls.
+  // Checks that the call carries the session's token, and counts it until the
+  // result is destroyed. Fails as Session::Authenticate. RESOURCE_EXHAUSTED:
+  // there are too many calls.
   absl::StatusOr<std::shared_ptr<void>> Admit(
       const grpc::ServerContextBase& context, CallLimit& limit);
   absl::Status RunBatch(const v1::CommandBatch& request,
@@ -58,7 +62,8 @@ class CommandService final
   absl::Status ServeExecute(CommandStream& commands);
   // Serves Execute for a client without a reconnect grace.
   absl::Status ExecuteOnce(CommandStream& commands);
-  // `clock` may be null.
+  // Reads batches and submits them until the client sends no more. `clock` may
+  // be null.
   absl::Status ReadBatches(CommandStream& commands,
                            const std::shared_ptr<ResultQueue>& results,
                            const std::shared_ptr<ExecutorClock>& clock);
@@ -66,7 +71,8 @@ class CommandService final
   // broken, and has read `results_read` results.
   absl::Status ExecuteAttached(CommandStream& commands, uint64_t results_read);
   absl::Status ReadAttached(CommandStream& commands, uint64_t call);
-  // Reads while another thread writes; returns when both have ended.
+  // Runs `read` on this thread and `write` on another, and blocks until both
+  // have ended. Returns the result of `read`.
   absl::Status ReadAndWrite(const std::function<absl::Status()>& read,
                             const std::function<void()>& write);
 

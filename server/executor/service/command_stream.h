@@ -27,17 +27,19 @@ class CommandStream final : public ServedStream {
   explicit CommandStream(grpc::CallbackServerContext& context)
       : ServedStream(context, /*stall_guard=*/nullptr) {}
 
-  // Tells the client that the call is served, and whether it uses rings. Called
-  // once, before the other methods.
+  // Accepts the call: claims the client's rings from `inbox`, if the client
+  // offers any, and sends the initial metadata, which say whether the call uses
+  // rings. REQUIRES: called once, before the other methods.
   void Accept(FdReceiver& inbox, size_t max_batch_bytes);
-  // With rings, asks the client to end the call, and cancels the call if the
-  // client does not. Called last.
+  // With rings, requests that the client end the call, and cancels the call if
+  // the client has not ended it after 1 s. REQUIRES: called last.
   void AskForEnd();
 
-  // Waits for a batch, and for a pass of the gate. Returns false if the client
-  // sends no more or has gone, or the gate has ended. A batch without a pass
-  // stays in the ring. INVALID_ARGUMENT, DATA_LOSS: the message is not a batch.
-  // REQUIRES: one thread at a time.
+  // Blocks until a batch has come and the thread has a pass of the gate, and
+  // sets `batch` and `pass`. Returns false if the client sends no more batches
+  // or has gone, or if the gate has ended. A message in the ring stays there
+  // until the thread has the pass. INVALID_ARGUMENT, DATA_LOSS: the message is
+  // not a batch. REQUIRES: one thread at a time.
   absl::StatusOr<bool> ReadBatch(DecodedBatch* batch, SessionGate& gate,
                                  SessionGate::Pass* pass);
 
@@ -47,19 +49,21 @@ class CommandStream final : public ServedStream {
     return has_rings() ? rings_->reader().Ready() : Readable();
   }
 
-  // Waits while the client does not take results. Returns false if the client
-  // has gone. REQUIRES: one thread at a time.
+  // Sends results, and blocks while the client does not take them. Returns
+  // false if the client has gone. REQUIRES: one thread at a time.
   bool WriteResults(const v1::ResultBatch& results);
 
-  // Sends a small batch if that needs no wait. Returns false if it was not
-  // sent. REQUIRES: as WriteResults.
+  // Sends results if they are at most 2 KiB and can be sent without blocking.
+  // Returns false if they were not sent. REQUIRES: as WriteResults.
   bool WriteNow(const v1::ResultBatch& results);
 
-  // Returns true if messages use rings. An error of ReadBatch is then sent as a
-  // result with number 0; without rings it is the call's status.
+  // Returns true if messages use rings. The caller then sends an error of
+  // ReadBatch as a result with number 0; without rings the error is the call's
+  // status.
   bool has_rings() const { return rings_ != nullptr; }
 
-  // With rings, gRPC messages are ignored, and only the end of the call counts.
+  // Handles a gRPC message, or the end of the client's messages. With rings,
+  // ignores messages.
   void OnReadDone(bool ok) override;
 
  private:

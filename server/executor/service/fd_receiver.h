@@ -16,28 +16,31 @@
 
 namespace holdfast::executor {
 
-// Receives descriptors from clients on this machine; an rpc then names them by
-// a token. transfers.proto describes the protocol. The input is hostile: a
-// connection sends one message and is closed; a message without the session's
-// token is dropped; and beyond the limits the oldest connection or descriptor
-// is dropped. The caller of Claim checks the descriptor's kind of file.
-// Thread-safe.
+// Receives descriptors from clients on this machine. An rpc then names a
+// descriptor by its token. transfers.proto describes the protocol. The input is
+// hostile: a connection may send one message and is then closed; a message
+// without the session's token is dropped; and over a limit the oldest
+// connection or descriptor is closed. The caller of Claim must check the
+// descriptor's kind of file. Thread-safe.
 class FdReceiver {
  public:
+  // The bytes of a descriptor's token.
   static constexpr size_t kTokenBytes = 16;
   // The most descriptors that wait for Claim: 16 for pipes and 8 for Execute
   // calls, which the daemon may make at once, and 8 for arenas.
   static constexpr size_t kMaxWaiting = 32;
   static constexpr size_t kMaxConnections = 32;  // without a message yet
 
-  // Serves a socket of type SOCK_SEQPACKET that listens already.
+  // Starts a thread that serves a socket of type SOCK_SEQPACKET, which listens
+  // already. `session_token` is the token that each message must carry.
   static absl::StatusOr<std::unique_ptr<FdReceiver>> Serve(
       UniqueFd socket, std::string session_token);
   ~FdReceiver();
   FdReceiver(const FdReceiver&) = delete;
   FdReceiver& operator=(const FdReceiver&) = delete;
 
-  // Takes the descriptor with this token. NOT_FOUND: there is none.
+  // Removes and returns the descriptor with this token, without blocking.
+  // NOT_FOUND: there is none.
   absl::StatusOr<UniqueFd> Claim(absl::string_view token);
 
  private:

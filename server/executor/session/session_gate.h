@@ -17,14 +17,15 @@ namespace holdfast::executor {
 // Admits clients' work to the session. The gate is closed while the session is
 // being suspended; threads with work then wait. Thread-safe.
 //
-// A thread with work enters first, and holds the pass until the session has
-// accepted the work:
+// A thread that has work enters the gate first, and holds the pass until the
+// session has accepted the work:
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto pass, gate.Enter(cancelled));
 class SessionGate {
  public:
-  // Held by a thread while it submits work. Must not outlive the gate.
-  // Move-only. Release returns it early.
+  // The right to submit work, which a thread holds while it does so. The
+  // destructor, or Release, gives it back. Must not outlive the gate.
+  // Move-only.
   class Pass {
    public:
     Pass() = default;
@@ -48,8 +49,9 @@ class SessionGate {
     SessionGate* gate_ = nullptr;
   };
 
-  // Blocks while the gate is closed. Fails with End's reason. CANCELLED: the
-  // call was `cancelled` while the gate was closed.
+  // Blocks while the gate is closed, and returns a pass. Fails with the reason
+  // of End. CANCELLED: a stop of `cancelled` was requested while the gate was
+  // closed.
   absl::StatusOr<Pass> Enter(const std::stop_token& cancelled);
 
   // Closes the gate until Open. Blocks until no pass is held. Returns false if
@@ -59,8 +61,8 @@ class SessionGate {
   void Open();
   bool closed() const;
 
-  // Makes every later Enter fail with `reason`; the first reason stays. Held
-  // passes stay valid.
+  // Makes present and later calls of Enter fail with `reason`. Only the first
+  // call has an effect. Held passes stay valid.
   void End(const absl::Status& reason);
 
  private:
@@ -68,7 +70,7 @@ class SessionGate {
     return !closed_ || !end_.ok();
   }
   absl::StatusOr<Pass> Decide() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Called by the pass.
+  // Gives a pass back.
   void Leave();
 
   mutable absl::Mutex mutex_;

@@ -20,10 +20,10 @@ namespace holdfast::executor {
 //   a sealed memfd with the 64 bytes of cuIpcGetMemHandle, because only a
 //     process on this machine can send a descriptor
 //
-// Does not ask the supervisor, because the memory is not the daemon's.
-// INVALID_ARGUMENT: the descriptor is not device memory, or the memory is
-// smaller than the command says. NOT_FOUND: no descriptor has this token.
-// UNIMPLEMENTED: the command names no descriptor.
+// The supervisor has no part in this, because the memory does not belong to the
+// daemon. INVALID_ARGUMENT: the descriptor is not device memory, or the memory
+// is smaller than the command says. NOT_FOUND: no descriptor has the command's
+// token. UNIMPLEMENTED: the command names no descriptor.
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command);
 

@@ -12,9 +12,9 @@
 namespace holdfast::executor {
 
 // Maps on a device the memory that the last executor had imported under
-// `handle`. Needs no token, because the token may be used up. NOT_FOUND: there
-// was no such import, or it was released. REQUIRES:
-// resources.devices.restoring().
+// `handle`. Asks the supervisor for the import by its number, because the token
+// may be used up; blocks until the answer. NOT_FOUND: there was no such import,
+// or it was released. REQUIRES: resources.devices.restoring().
 absl::StatusOr<std::shared_ptr<ImportedMemory>> Reopen(Resources& resources,
                                                        uint64_t handle,
                                                        uint32_t device);

@@ -10,8 +10,10 @@
 namespace holdfast::executor {
 
 // Returns the semaphore that an operation on the scope's device signals or
-// waits for. INVALID_ARGUMENT: it belongs to another device. PERMISSION_DENIED:
-// a signal to a semaphore that was imported for reading.
+// waits for. Valid until the next new handle of a semaphore. INVALID_ARGUMENT:
+// the semaphore belongs to another device. PERMISSION_DENIED: the operation
+// signals a semaphore that was imported for reading. Otherwise fails as
+// HandleTable::Find.
 absl::StatusOr<SemaphoreResource*> ResolveSemaphore(
     const OperandScope& scope, const v1::SignalSemaphore& signal);
 absl::StatusOr<SemaphoreResource*> ResolveSemaphore(

@@ -28,21 +28,22 @@ namespace holdfast::executor {
 class CompletionWatcher {
  public:
   using Events = std::vector<std::shared_ptr<const cuda::Event>>;
-  // Called once, with OK or the device's error: on the watcher's thread, or by
-  // Watch itself.
+  // Called once, with OK or the device's error, by the watcher's thread or by
+  // the caller of Watch.
   using Callback = std::function<void(const absl::Status&)>;
 
-  // `hand_on_output` delivers the output of kernels. Any thread calls it before
-  // a callback reports the end of work that may print. May be null. Starts the
-  // thread.
+  // Starts the thread. `hand_on_output` delivers the output of kernels. It is
+  // called, by any thread, before a callback reports the end of work that may
+  // have printed. May be null.
   explicit CompletionWatcher(std::function<void()> hand_on_output = nullptr);
   // Calls the remaining callbacks with CANCELLED.
   ~CompletionWatcher();
   CompletionWatcher(const CompletionWatcher&) = delete;
   CompletionWatcher& operator=(const CompletionWatcher&) = delete;
 
-  // Notes that kernels may print from now on. Before this call `hand_on_output`
-  // is not called, because it takes as long as a query of a stream.
+  // Notes that kernels may print from now on. Without this call,
+  // `hand_on_output` is never called, because it takes as long as a query of a
+  // stream.
   void ExpectOutput() { output_expected_ = true; }
 
   // Returns an event that marks the present end of `stream`.
@@ -51,28 +52,29 @@ class CompletionWatcher {
     return events_->RecordEvent(stream);
   }
 
-  // Calls back when all of `events` have completed, perhaps before Watch
-  // returns.
+  // Calls `callback` when all of `events` have completed, perhaps before Watch
+  // returns. Does not block.
   void Watch(Events events, Callback callback);
 
-  // As Watch, but the calling thread first polls for up to 20 us, while
-  // `idle()` returns true: handing the wait to the watcher's thread takes
+  // Like Watch, but the calling thread first polls for up to 20 us, as long as
+  // `idle()` returns true. To hand the wait to the watcher's thread takes
   // longer than many kernels. Does not poll on a machine with few processors.
   void WatchClosely(Events events, Callback callback,
                     const std::function<bool()>& idle);
 
-  // Polls the stream itself in the same way, at least once, because recording
-  // an event takes longer than a query. Returns the outcome of the stream's
-  // work; nullopt: it is not done.
+  // Polls the stream as WatchClosely polls events, but at least once, because
+  // to record an event takes longer than a query. Returns the outcome of the
+  // stream's work; nullopt: it is not done.
   std::optional<absl::Status> LookClosely(const cuda::Stream& stream,
                                           const std::function<bool()>& idle);
 
-  // As Watch, for a callback that no client waits for. It does not make the
-  // thread poll: it may be late by 0.2 ms, or by a 128th of the work's time.
+  // Like Watch, for a callback that no client waits for. The thread does not
+  // poll without pauses for it, so the callback may be late by 0.2 ms, or by a
+  // 128th of the work's time.
   void WatchIdly(Events events, Callback callback);
 
-  // Calls back when the present work of `stream` is done. If the event cannot
-  // be recorded, returns the error and never calls back.
+  // Calls `callback` when the present work of `stream` is done. If the event
+  // cannot be recorded, returns the error and never calls `callback`.
   absl::Status Watch(const cuda::Stream& stream, Callback callback);
 
  private:
@@ -86,8 +88,8 @@ class CompletionWatcher {
   // The thread's loop: polls without a pause for 2 ms after a change, then with
   // growing pauses.
   void Run();
-  // Moves the added waits to `entries`; blocks if there are none at all.
-  // Returns false if the watcher stops.
+  // Moves the added waits to `entries`. Blocks if `entries` is empty and no
+  // wait was added. Returns false if the watcher stops.
   bool TakeAdded(std::vector<Entry>& entries);
   // Hands the wait to the thread.
   void Add(Entry entry);
@@ -110,8 +112,8 @@ class CompletionWatcher {
   }
   // Returns true if an entry was not added by WatchIdly.
   static bool AnyAwaited(const std::vector<Entry>& entries);
-  // Calls back for the entries that are done and removes them. Returns false if
-  // there is none.
+  // Calls the callbacks of the entries that are done, and removes them. Returns
+  // false if there is no such entry.
   bool Poll(std::vector<Entry>& entries);
 
   const std::function<void()> hand_on_output_;

@@ -18,7 +18,7 @@ namespace holdfast::executor {
 // Marks (events) in the streams show the end of the work. Only one set of marks
 // of a device is watched at a time. Work that is submitted meanwhile gets the
 // next set, so that a busy device needs no mark for each launch or batch.
-// Thread-safe.
+// Devices are named by the driver's ordinals. Thread-safe.
 class DeviceClocks {
  public:
   explicit DeviceClocks(std::shared_ptr<DeviceTimes> times)
@@ -26,7 +26,8 @@ class DeviceClocks {
   DeviceClocks(const DeviceClocks&) = delete;
   DeviceClocks& operator=(const DeviceClocks&) = delete;
 
-  // Call before work without a mark is submitted to the device.
+  // Starts the device's clock if it does not run. Must be called before work
+  // without a mark is submitted to the device.
   void NoteGiven(uint32_t device);
 
   // Returns the devices whose work must be marked now. The caller calls
@@ -34,19 +35,21 @@ class DeviceClocks {
   std::vector<uint32_t> TakeUnmarked();
 
   struct Next {
-    // The device has got more work, which must be marked now. If false, its
+    // True: the device has got more work, which must be marked now. False: the
     // clock has stopped.
     bool mark = false;
-    // TakePlace has returned false before, and can now be tried again.
+    // True: TakePlace has returned false before, and can be tried again now.
     bool place = false;
   };
+  // Notes that the marked work of the device is done.
   Next NoteDone(uint32_t device);
 
-  // Takes a place for one command of a session that other sessions wait for.
-  // Limits the submitted work of the device to two pieces: one that is watched,
-  // and one without marks. The number of commands of a piece is adapted so that
-  // a piece takes 1 to 2.5 ms. Returns false if there is no place until the
-  // next NoteDone or TakeUnmarked. REQUIRES: device < DeviceTimes::kMaxDevices.
+  // Takes a place for one command. Called while other sessions wait for this
+  // session's turn to end. Limits the submitted work of the device to two
+  // pieces: a piece that is watched, and a piece without marks. The number of
+  // commands of a piece is adapted so that a piece takes 1 to 2.5 ms. Returns
+  // false if there is no place until the next NoteDone or TakeUnmarked.
+  // REQUIRES: device < DeviceTimes::kMaxDevices.
   bool TakePlace(uint32_t device);
 
  private:

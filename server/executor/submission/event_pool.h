@@ -15,16 +15,18 @@
 namespace holdfast::executor {
 
 // A pool of events that mark the progress of streams. Events are reused,
-// because making one costs as much as a launch. Thread-safe; lives as long as
-// the last event in use.
+// because to make an event costs as much as a launch. Thread-safe; an event in
+// use keeps the pool alive.
 class EventPool : public std::enable_shared_from_this<EventPool> {
  public:
-  // Returns an event that marks the present end of `stream`.
+  // Returns an event that was recorded at the present end of `stream`. Its last
+  // owner gives it back to the pool.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
 
  private:
-  // The most free events; an event that is returned beyond it is destroyed.
+  // The most free events. Over this limit, an event that is given back is
+  // destroyed.
   static constexpr size_t kMaxFree = 1024;  // of each context
 
   // Returns a free event of the stream's context, or a new one.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time limit for kernels. Each launch lies between two marks, which are
-// events in its stream: it runs from the completion of the first mark to the
-// completion of the second. Time in which its stream is busy with earlier work,
-// or waits for an event or a semaphore, does not count. Two kinds of waiting
-// cannot be told from running, and count: waiting until other streams, sessions
-// or processes leave the device, and, in a graph, the waits of its nodes.
+// The time limit for kernels. Each launch is between two marks, which are
+// events in its stream: the launch runs from the completion of the first mark
+// to the completion of the second. Time in which its stream is busy with
+// earlier work, or waits for an event or a semaphore, does not count. Two kinds
+// of waiting cannot be distinguished from running, and count: waiting until
+// other streams, sessions or processes leave the device, and, in a graph, the
+// waits of its nodes.
 #ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_KERNEL_WATCH_H_
 #define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_KERNEL_WATCH_H_
 
@@ -38,7 +39,7 @@ struct WatchedLaunch {
   uint64_t sequence = 0;  // of the command
   uint32_t device = 0;
   uint64_t graph_exec = 0;           // handle; 0: the launch of a kernel
-  std::vector<std::string> kernels;  // names; some names of a graph
+  std::vector<std::string> kernels;  // names; for a graph, some of the names
 };
 
 // Finds a launch that runs for longer than the session's limit. Adds one or two
@@ -47,18 +48,19 @@ class KernelWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // A launch that runs for longer than the limit.
   struct Overrun {
     WatchedLaunch launch;
-    absl::Duration ran;  // at least
+    absl::Duration ran;  // it has run for at least this long
   };
   struct Options {
     absl::Duration limit;
-    // Called once, by the watch's own thread. Null: there is no thread, and the
-    // caller calls Look.
+    // Called once, by this object's own thread, with the first overrun. Null:
+    // there is no thread, and the caller must call Look.
     std::function<void(const Overrun&)> exceeded;
-    // Called with the time of each look while a launch is watched, and with
+    // Called with the time of each check while a launch is watched, and with
     // nullopt when the last launch has ended. Called with a lock held, so it
-    // must be short and must not call the watch. May be null.
+    // must be short and must not call this object. May be null.
     std::function<void(std::optional<Clock::time_point>)> looked = nullptr;
   };
 
@@ -67,14 +69,16 @@ class KernelWatch {
   KernelWatch(const KernelWatch&) = delete;
   KernelWatch& operator=(const KernelWatch&) = delete;
 
-  // Calls `give`, which submits a launch to the stream, between two marks.
-  // Returns the error of `give`, or of the first mark. If the second mark
-  // fails, logs that the launch is not watched. REQUIRES: one thread at a time.
+  // Records a mark in the stream, calls `give`, which submits a launch to the
+  // stream, and records a second mark. Returns the error of the first mark or
+  // of `give`. If the second mark fails, logs that the launch is not watched.
+  // REQUIRES: one thread at a time.
   absl::Status Launch(const cuda::Stream& stream, WatchedLaunch launch,
                       absl::FunctionRef<absl::Status()> give);
 
-  // Returns the launch that has run longest, if it is over the limit. The time
-  // of a launch begins with the first Look that finds it running.
+  // Queries the marks. Returns the launch that has run longest, if it is over
+  // the limit; else nullopt. The time of a launch begins with the first Look
+  // that finds it running.
   std::optional<Overrun> Look(Clock::time_point now);
 
   // Returns the number of launches that are not known to have ended.
@@ -98,9 +102,9 @@ class KernelWatch {
 
   absl::StatusOr<Mark> MarkStart(const cuda::Stream& stream, uint64_t sequence);
   std::vector<uint64_t> Streams() const;
-  // Removes the stream's first launch if it has ended. Returns true if it has.
+  // Removes the stream's first launch and returns true if it has ended.
   bool DropEnded(uint64_t stream);
-  // Checks the stream's first launch. Returns it if it is over the limit.
+  // Checks the stream's first launch, and returns it if it is over the limit.
   std::optional<Overrun> LookAt(uint64_t stream, Clock::time_point now);
   void EraseIfEmpty(uint64_t stream);
   void Report(std::optional<Clock::time_point> looked)
@@ -122,8 +126,8 @@ class KernelWatch {
   std::thread thread_;
 };
 
-// Makes the fault of an executor whose launch has exceeded `limit`, which was
-// set by `set_by`.
+// Returns the fault of an executor whose launch has exceeded `limit`. `set_by`
+// names the source of the limit, for the message.
 internal::Fault TimeLimitFault(const KernelWatch::Overrun& overrun,
                                absl::Duration limit, const std::string& set_by);
 

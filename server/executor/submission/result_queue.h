@@ -21,31 +21,32 @@ namespace holdfast::executor {
 // them. Thread-safe. Held by shared_ptr, because a result may come after its
 // call was given up.
 //
-// Bounded: if results are not taken, commands are no longer carried out
-// (CommandProcessor), and then no longer read (CommandService). So a client
-// that reads no results cannot send more commands.
+// The queue is bounded: if results are not taken, commands are no longer
+// carried out (CommandProcessor), and then no longer read (CommandService). So
+// a client that reads no results cannot send more commands.
 class ResultQueue {
  public:
-  // Results that wait or are promised, and their bytes.
+  // The numbers of results that wait or are promised, and of their bytes, at
+  // which there is no more room.
   static constexpr size_t kMaxWaiting = 4096;
   static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
 
-  // Sends a result at once. Returns false if it cannot; the queue then keeps
-  // the result. Called with the queue's lock held, by any thread, but never
-  // while a batch that Take returned is being sent.
+  // Sends a result at once. Returns false if that is not possible; the queue
+  // then keeps the result. Called by any thread, with the queue's lock held,
+  // but never while a batch that Take returned is being sent.
   using SendNow = std::function<bool(const v1::ResultBatch&)>;
-  // Makes threads that add a result send it by `send` if no other result is
-  // waiting, so that no thread must be woken. Null ends this.
+  // From now on, a thread that adds a result sends it with `send` if no other
+  // result is waiting, so that no thread must be woken. Null ends this.
   void SendDirectly(SendNow send);
 
-  // Keeps the queue open until the returned object is destroyed: for a batch of
-  // commands that is still to be processed.
+  // Returns an object that keeps the queue open until it is destroyed. A batch
+  // of commands has one until it is processed.
   static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
 
-  // Reserves room for the result of a processed command, of about `bytes`
-  // bytes. Deliver must follow.
+  // Reserves room for a result of about `bytes` bytes that comes later. Deliver
+  // must be called for it.
   void Expect(size_t bytes = 0);
-  // Adds an expected result; `expected_bytes` is the number given to Expect.
+  // Adds an expected result. `expected_bytes` is the argument of Expect.
   void Deliver(v1::Result result, size_t expected_bytes = 0);
 
   // Add a result, or the error of a command, for which no room was reserved.
@@ -55,8 +56,8 @@ class ResultQueue {
   // Ends the queue: Take returns false once all present and expected results
   // are taken and all objects of Hold are destroyed.
   void Finish();
-  // Drops all present and later results, and ends all waits: the client has
-  // gone.
+  // Drops all present and later results, and ends all waits. Called when the
+  // client has gone.
   void Abandon();
 
   // Blocks until there are results, and moves about 1 MiB of them into `batch`.
@@ -64,18 +65,18 @@ class ResultQueue {
   // sent.
   bool Take(v1::ResultBatch* batch);
 
-  // Waits until no result waits or is being sent, for at most `limit`.
+  // Blocks until no result waits or is being sent, for at most `limit`.
   void AwaitSent(absl::Duration limit);
 
-  // Returns true if there is room for another command's result, or the queue is
-  // abandoned. Otherwise `when_room` is called once there is, by a thread that
-  // takes, delivers or abandons results.
+  // Returns true if there is room for another command's result, or if the queue
+  // is abandoned. Otherwise returns false, and the thread that makes room calls
+  // `when_room`, once.
   bool HasRoom(const std::function<void()>& when_room);
 
-  // Waits until there is room. Returns false if abandoned.
+  // Blocks until there is room. Returns false if the queue is abandoned.
   bool AwaitRoom();
 
-  // Results that wait or are promised, and their bytes.
+  // The number of results that wait or are promised, and of their bytes.
   size_t waiting() const { return count_; }
   size_t waiting_bytes() const { return bytes_; }
 

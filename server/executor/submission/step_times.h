@@ -9,8 +9,9 @@
 
 namespace holdfast::executor {
 
-// The executor's steps in the life of a command: its batch is read from the
-// client's ring; the submission thread begins it; its result is found.
+// The executor's steps for a command, whose times a client can measure: the
+// command's batch is read from the client's ring, the submission thread begins
+// the batch, and the result is found.
 enum ExecutorStep { kBatchRead, kBatchBegun, kResultFound };
 inline constexpr std::array<const char*, 3> kExecutorSteps = {
     "executor: batch read", "executor: commands begun",
@@ -18,7 +19,8 @@ inline constexpr std::array<const char*, 3> kExecutorSteps = {
 
 using ExecutorClock = StepClock<kExecutorSteps.size()>;
 
-// Returns the results, preceded by the times of the executor's steps.
+// Returns a batch with the times of the executor's steps, followed by the
+// results.
 inline v1::ResultBatch WithTimes(const v1::ResultBatch& results,
                                  const ExecutorClock& clock) {
   v1::ResultBatch with_times;

@@ -16,24 +16,24 @@
 
 namespace holdfast::executor {
 
-// Runs all work that uses a session's resources, one piece at a time, on its
-// own thread or on a thread in RunBatch or RunOrPost. The work needs no locks,
-// because no other work runs meanwhile. Thread-safe.
+// Runs all work that uses a session's resources, one piece at a time: on its
+// own thread, or on a thread that calls RunBatch or RunOrPost. The work needs
+// no locks, because no other work runs meanwhile. Thread-safe.
 //
 // There are two kinds of work: steps and batches. Both run in the order of
 // posting. A batch that must wait for room is parked: the batches after it wait
 // as well, and steps continue to run.
 class SubmissionThread {
  public:
-  // The most waiting tasks of each kind. Posting more blocks the caller, which
-  // delays only its own stream.
+  // The most waiting pieces of work of each kind. A thread that posts more is
+  // blocked, which delays only its own call.
   static constexpr size_t kMaxWaiting = 64;
   // The most bytes of all waiting batches. A single batch may have more.
   static constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
 
   // Starts the thread.
   SubmissionThread();
-  // Calls Stop and Join. Must not run on the thread itself.
+  // Calls Stop and Join. Must not be called by running work.
   ~SubmissionThread();
   SubmissionThread(const SubmissionThread&) = delete;
   SubmissionThread& operator=(const SubmissionThread&) = delete;
@@ -42,34 +42,35 @@ class SubmissionThread {
   // not run. Blocks while kMaxWaiting steps wait.
   bool Post(std::function<void()> step);
 
-  // Does the same as Post, but the calling thread runs the step now if no other
-  // work runs or waits, because handing over a short step takes longer than
-  // running it.
+  // Like Post, but the calling thread runs the step now if no other work runs
+  // or waits, because to hand a short step over takes longer than to run it.
   bool RunOrPost(std::function<void()> step);
 
-  // Posts a step, and waits until it has run. Returns false if it was dropped.
-  // Must not be called on the thread itself.
+  // Posts a step, and blocks until it has run. Returns false if it was dropped.
+  // Must not be called by running work.
   bool Run(const std::function<void()>& step);
 
-  // Posts a batch, as Post. `batch` returns true when it is done. If it returns
-  // false, it is parked, and called again after Wake, also if Wake was called
-  // while it ran.
+  // Posts a batch, and returns as Post. `bytes` is the size of the batch in
+  // memory; blocks while too many batches or bytes wait. `batch` returns true
+  // when it is done. If it returns false, it is parked, and called again after
+  // Wake, also if Wake was called while it ran.
   bool PostBatch(std::function<bool()> batch, size_t bytes);
-  // Does the same as PostBatch, but the calling thread runs the batch now if no
-  // other work runs or waits, because handing a batch over takes as long as
-  // running a small batch. `more` returns true if the calling thread has other
-  // work; see idle.
+  // Like PostBatch, but the calling thread runs the batch now if no other work
+  // runs or waits, because to hand a batch over takes as long as to run a small
+  // batch. `more` returns true if the calling thread has other work; see idle.
   bool RunBatch(std::function<bool()> batch, size_t bytes,
                 const std::function<bool()>& more);
   // Wakes the parked batch, or else the next batch that parks.
   void Wake();
 
-  // Called by running work. Returns true if its thread has nothing else to do.
+  // Returns true if the thread that runs the present work has nothing else to
+  // do. REQUIRES: called by running work.
   bool idle() const { return count_ == 0 && (more_ == nullptr || !(*more_)()); }
 
-  // Stop drops all waiting work; calls of Run for it return false. Any thread
-  // may call it, also the work itself. Join waits until no work runs. The work
-  // must not call Join.
+  // Stop drops all waiting work, and makes later calls of Post and the like
+  // return false; calls of Run for dropped work return false. It does not
+  // block, and running work may call it. Join blocks until the thread has ended
+  // and no work runs; running work must not call it.
   void Stop();
   void Join();
 
@@ -89,7 +90,7 @@ class SubmissionThread {
   static Work Step(std::function<void()> step);
   // Blocks while too much work of its kind waits. Returns false when stopping.
   bool Enqueue(Work work);
-  // Takes the turn if no work runs or waits.
+  // Takes the turn and returns true if no work runs or waits.
   bool TryBegin();
   // Runs the work, parks it if it is not done, and gives the turn back.
   // REQUIRES: the turn is taken.

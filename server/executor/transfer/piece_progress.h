@@ -16,27 +16,27 @@
 
 namespace holdfast::executor {
 
-// A part of a transfer: the bytes of a slot of a pipe.
+// A part of a transfer: the bytes in one slot of a pipe (TransferPipe).
 struct Piece {
   uint32_t slot = 0;
   uint64_t size = 0;      // bytes
   CUdeviceptr bytes = 0;  // the slot's address for devices
-  bool last = false;      // the range has no bytes behind it
+  bool last = false;      // no byte of the range follows it
 };
 
 // The pieces of one transfer that were started and are not finished. Reports
-// the pieces in the order of their start, although the threads that learn of
-// their ends may come in any order. Thread-safe.
+// the ends of pieces in the order of their start, although End may be called in
+// any order. Thread-safe.
 class PieceProgress {
  public:
-  // The functions are called one at a time, with a lock held, by the thread
-  // that learns of the event. They must not block and must not call this
-  // object.
+  // The functions are called one at a time, with a lock held, by the thread in
+  // Start or End. They must not block and must not call this object.
   struct Events {
-    // This piece and all pieces before it were copied. An error that the
-    // function returns counts as an error of the piece.
+    // Called when this piece and all pieces before it were copied. An error
+    // that the function returns counts as an error of the piece.
     std::function<absl::Status(const Piece& piece)> copied;
-    // A piece has failed; status() says why. No later piece is reported.
+    // Called when a piece has failed; status() has the error. No later piece is
+    // reported.
     std::function<void()> failed;
     // Called with true when there are unfinished pieces and there were none
     // before, and with false when there are none any more.
@@ -44,14 +44,16 @@ class PieceProgress {
   };
   explicit PieceProgress(Events events) : events_(std::move(events)) {}
 
-  // Adds pieces. Returns the number of the first one; they count from 0.
+  // Adds pieces, and returns the number of the first. Pieces are numbered from
+  // 0 in the order of Start.
   uint64_t Start(const std::vector<Piece>& pieces);
-  // Notes the end of a piece. Only the first call for a piece counts.
+  // Notes the end of a piece. Only the first call for a piece has an effect.
   void End(uint64_t number, const absl::Status& status);
 
-  // Returns the first error so far, in the order of the pieces.
+  // Returns the first error so far, in the order of the pieces; OK if there is
+  // none.
   absl::Status status() const;
-  // Waits until all pieces are finished. Returns the first error.
+  // Blocks until all pieces are finished. Returns the first error.
   absl::Status Finish();
 
  private:

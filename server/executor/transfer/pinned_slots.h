@@ -16,11 +16,11 @@
 namespace holdfast::executor {
 
 // The slots of a pipe as page-locked memory for devices. A slot is page-locked
-// on its first use, and charged to the account as staging. The memory stays
-// page-locked while a copy holds this object. Not thread-safe.
+// on its first use, and charged to the account as staging, until this object
+// ends. Copies hold the object by a shared_ptr. Not thread-safe.
 class PinnedSlots {
  public:
-  // `session` must outlive it.
+  // REQUIRES: `session` outlives this object.
   PinnedSlots(Session& session, std::shared_ptr<TransferPipe> pipe)
       : session_(session), pipe_(std::move(pipe)) {}
 

@@ -22,40 +22,42 @@
 
 namespace holdfast::executor {
 
-// The executor's end of a pipe: carries out the daemon's transfers, one after
-// another. Devices read and write the pipe's slots directly. Used by the thread
-// that serves the pipe's call; the thread that learns of a copy's end tells the
-// daemon of it at once.
+// The executor's end of a pipe (TransferPipe): carries out the daemon's
+// transfers, one after another. Devices read and write the pipe's slots
+// directly. Belongs to the thread that serves the pipe's call. The thread that
+// finds the end of a copy, which may be another, reports it to the daemon
+// through the pipe at once.
 class PipeTransfers {
  public:
   // The references must outlive this object.
   PipeTransfers(Session& session, ServedStream& call, UploadTries& tries,
                 StallGuard& stall_guard, std::shared_ptr<TransferPipe> pipe);
 
-  // Serves the pipe until the call is cancelled, or a transfer fails. A failure
-  // is sent to the daemon through the pipe; the daemon then makes another pipe.
-  // Each transfer waits for a pass of the session's gate, and holds the pass
-  // until its end, so that the session is not suspended meanwhile.
+  // Serves the pipe, and blocks until the call is cancelled or a transfer
+  // fails. Sends a failure to the daemon through the pipe; the daemon then
+  // makes another pipe. Each transfer waits for a pass of the session's gate,
+  // and holds the pass until its end, so that the session is not suspended
+  // meanwhile.
   absl::Status Serve();
 
  private:
   using Message = TransferPipe::Message;
 
-  // Waits for the daemon's next message. Returns false if the call was
-  // cancelled. Fails as soon as the transfer does.
+  // Blocks until the daemon's next message has come. Returns false if the call
+  // was cancelled. Returns the transfer's error as soon as the transfer fails.
   absl::StatusOr<bool> Next(Message* message);
   absl::Status Carry(const internal::BeginTransfer& begin);
   absl::Status Upload(const internal::BeginTransfer& begin);
   absl::Status Download(const internal::BeginTransfer& begin);
-  // Makes transfer_. `copied` tells the daemon of a piece.
+  // Makes transfer_. `copied` reports a piece to the daemon.
   absl::Status Begin(Transfer::Direction direction,
                      const v1::TransferRange& range,
                      std::function<absl::Status(const Piece&)> copied);
 
-  // Waits for slots that the daemon has filled, and adds all that have come.
-  // Returns false if the upload has no more.
+  // Blocks until the daemon has filled slots, and appends all that have come to
+  // `pieces`. Returns false if the upload has no more bytes.
   absl::StatusOr<bool> TakeFilled(std::vector<Piece>* pieces);
-  // Waits until there is a free slot.
+  // Blocks until there is a free slot.
   absl::Status AwaitFree();
   // Takes all free slots that the rest of a download needs.
   absl::StatusOr<std::vector<Piece>> TakeFree();
@@ -67,9 +69,9 @@ class PipeTransfers {
   const std::shared_ptr<TransferPipe> pipe_;
   const std::shared_ptr<PinnedSlots> memory_;
   std::unique_ptr<Transfer> transfer_;
-  // Set while the daemon must do something next: no piece is unfinished. The
-  // transfer's events change it, and this object's thread does before the first
-  // piece and after the last.
+  // Set while the daemon must act next, because no piece is unfinished. The
+  // transfer's events change it, and so does this object's thread before the
+  // first piece and after the last.
   std::optional<StallGuard::Watch> stall_watch_;
 };
 

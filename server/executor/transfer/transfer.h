@@ -21,22 +21,24 @@ class Transfer {
  public:
   enum class Direction { kUpload, kDownload };
 
-  // Waits for the command range.after_sequence, and checks the whole range.
-  // `events` receives the pieces' ends. CANCELLED: the client has given up.
-  // `session` must outlive the transfer.
+  // Blocks until the command range.after_sequence was processed, and checks the
+  // whole range. `events` are called with the ends of pieces. CANCELLED: a stop
+  // of `cancelled` was requested. Otherwise fails as Session::AwaitSequence, or
+  // as a copy of the range. REQUIRES: `session` outlives the transfer.
   static absl::StatusOr<std::unique_ptr<Transfer>> Begin(
       Direction direction, Session& session, const v1::TransferRange& range,
       const std::stop_token& cancelled, PieceProgress::Events events);
-  // Waits for all pieces.
+  // Blocks until all pieces are finished.
   ~Transfer() { (void)Finish(); }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // The bytes of the range, and the bytes that no started piece covers.
+  // The bytes of the range, and the bytes that are not in a started piece.
   uint64_t size() const { return range_.size(); }
   uint64_t rest() const { return range_.size() - started_; }
 
-  // Starts the next pieces as one step of submission. `holder` is released when
+  // Starts the next pieces as one step of the submission thread, and does not
+  // wait for their end. `holder`, which keeps their memory, is released when
   // the device has finished with all of them. INVALID_ARGUMENT: the pieces have
   // more bytes than rest().
   absl::Status Start(const std::vector<Piece>& pieces,
@@ -44,9 +46,9 @@ class Transfer {
 
   // Returns the error of the first piece that has failed, if it is known.
   absl::Status status() const { return progress_->status(); }
-  // Waits for all pieces. Returns the first error.
+  // Blocks until all pieces are finished. Returns the first error.
   absl::Status Finish() { return progress_->Finish(); }
-  // Does the same as Finish, for an upload. INVALID_ARGUMENT: bytes are
+  // Like Finish, for an upload. INVALID_ARGUMENT: bytes of the range are
   // missing.
   absl::Status FinishUpload();
 

@@ -22,16 +22,17 @@
 
 namespace holdfast::executor {
 
-// The TransferService of one session; session and inbox must outlive it. Serves
-// the daemon's pipes, which carry the transfers of remote clients
-// (pipe_transfers.h), and registers arenas. Refuses Upload and Download: a
-// client that reaches the executor sends bytes with commands or by arenas.
+// The TransferService of one session. Serves the daemon's pipes, which carry
+// the transfers of remote clients (pipe_transfers.h), and registers arenas.
+// Refuses Upload and Download, because a client that can reach the executor
+// sends bytes with commands or through arenas.
 class TransferService final : public grpc::Service {
  public:
   // The most concurrent calls; more are refused.
   static constexpr int kMaxCalls = 256;
 
   // `stall_limit` is the longest time that a client may take for one message.
+  // REQUIRES: `session` and `inbox` outlive this object.
   TransferService(Session& session, FdReceiver& inbox,
                   absl::Duration stall_limit);
 
@@ -48,7 +49,9 @@ class TransferService final : public grpc::Service {
       const v1::RegisterArenaRequest* request,
       v1::RegisterArenaResponse* response);
 
-  // Checks that the call is this session's and within the limit of calls.
+  // Checks that the call carries the session's token, and counts it until the
+  // result is destroyed. Fails as Session::Authenticate. RESOURCE_EXHAUSTED:
+  // there are too many calls.
   absl::StatusOr<std::shared_ptr<void>> Admit(
       const grpc::ServerContextBase& context);
 
