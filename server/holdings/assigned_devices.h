@@ -13,9 +13,9 @@ namespace holdfast {
 // the session's client names the devices.
 std::vector<uint32_t> DevicesOf(const internal::Assign& assign);
 
-// Changes the assignment of a session so that it runs on `device`, an ordinal of
-// the daemon. The client continues to use the ordinal of the device on which it
-// has opened the session. REQUIRES: the session has one device.
+// Changes the assignment of a session so that it runs on `device`, an ordinal
+// of the daemon. The client continues to use the ordinal of the device on which
+// it has opened the session. REQUIRES: the session has one device.
 void SetDevice(uint32_t device, internal::Assign* assign);
 
 }  // namespace holdfast

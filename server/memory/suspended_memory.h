@@ -15,9 +15,9 @@ namespace holdfast {
 
 // The bytes of the device memory of a suspended session or collection, in
 // charged host memory or in a file without a name. The kernel frees the file
-// when its last descriptor is closed, even if the daemon is killed. One executor
-// fills the file and another executor reads it, by its descriptor. Immutable;
-// thread-safe.
+// when its last descriptor is closed, even if the daemon is killed. One
+// executor fills the file and another executor reads it, by its descriptor.
+// Immutable; thread-safe.
 class SuspendedMemory {
  public:
   using HostCharge = MemoryLedger::HostCharge;
