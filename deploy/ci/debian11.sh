@@ -58,8 +58,8 @@ unpack() {
     useradd --root "$root" --create-home alice
 }
 
-# Runs a command in the root, with the toolkit where there is one, as a user. Executors mount files anew, which is
-# forbidden behind chroot.
+# Runs a command in the root, with the toolkit where there is one, as a user. The root is a mount, so that executors can
+# mount files anew.
 as() {  # USER COMMAND...
   # shellcheck disable=SC2016
   unshare --mount --pid --fork --kill-child --propagation=private bash -euc '
@@ -80,6 +80,20 @@ as() {  # USER COMMAND...
       shift
       export HOME=\$(getent passwd \$user | cut -d: -f6)
       exec setpriv --reuid=\$user --regid=\$user --init-groups \"\$@\"" - "$user" "$@"
+  ' - "$root" "${CUDA_HOME:-/usr/local/cuda}" "$@"
+}
+
+# Runs a command as root where the root directory is no mount point, so that no files can be mounted anew.
+behind_chroot() {  # COMMAND...
+  # shellcheck disable=SC2016
+  unshare --mount --pid --fork --kill-child --propagation=private bash -euc '
+    root=$1 cuda=$2
+    shift 2
+    mount -t proc proc "$root/proc"
+    mount --rbind /dev "$root/dev"
+    mount --rbind /sys "$root/sys"
+    [ ! -d "$cuda" ] || mount --bind "$(realpath "$cuda")" "$root/usr/local/cuda"
+    exec env -i PATH=/opt/holdfast/bin:/usr/bin:/usr/sbin:/bin:/sbin HOME=/root chroot "$root" "$@"
   ' - "$root" "${CUDA_HOME:-/usr/local/cuda}" "$@"
 }
 
@@ -128,4 +142,6 @@ for user in root alice; do
     grep -E 'Landlock|holdfast_build_info|tests from' "$output" | sed 's/^/  /'
   done
 done
+check "root: a session behind chroot" behind_chroot /opt/debian11_session.sh /opt/holdfast/bin
+grep -E 'chroot|Landlock' "$output" | sed 's/^/  /'
 [ "$failures" -eq 0 ]

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "core/cuda/driver_loader.h"
 #include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
 
@@ -27,6 +28,14 @@ bool RequiresSandbox(const Config& config) {
          (software && ServesOthers(config) && !config.trust_clients);
 }
 
+// The path from the daemon's own root. A child in mount namespaces of its own
+// cannot find it beside its binary: behind chroot the kernel names the binary
+// there from the machine's root.
+std::string SoftwareDriverOf(const Config& config) {
+  return config.software_driver.empty() ? cuda::FindSoftwareDriver({})
+                                        : config.software_driver;
+}
+
 }  // namespace
 
 bool ServesOthers(const Config& config) {
@@ -41,9 +50,9 @@ std::vector<std::string> ExecutorArguments(const Config& config,
                                            const char* role) {
   auto arguments = Arguments(config, role);
   arguments.push_back(absl::StrCat("--device=", config.device));
-  if (!config.software_driver.empty()) {
-    arguments.push_back(
-        absl::StrCat("--software-driver=", config.software_driver));
+  const std::string driver = SoftwareDriverOf(config);
+  if (!driver.empty()) {
+    arguments.push_back(absl::StrCat("--software-driver=", driver));
   }
   if (RequiresSandbox(config)) arguments.push_back("--require-sandbox");
   if (config.software_devices > 0) {

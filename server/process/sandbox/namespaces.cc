@@ -124,6 +124,17 @@ absl::Status MakeLink(const PathLink& link) {
   return absl::OkStatus();
 }
 
+// Nothing that is mounted or unmounted from here on is seen outside.
+absl::Status StopPropagation() {
+  if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno != EINVAL) return Failed("make / private");
+  return absl::UnavailableError(
+      "the root directory that chroot has set is not a mount point: bind it "
+      "onto itself, or use pivot_root");
+}
+
 absl::Status ChangeRoot() {
   // With twice the same path the old root lies on the new one.
   if (chdir(kRoot) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
@@ -155,10 +166,10 @@ absl::Status ShowOnly(const std::vector<VisiblePath>& files) {
   // Another user will pass through the directories that are made.
   const mode_t mask = umask(0022);
   const auto restore = absl::MakeCleanup([mask] { umask(mask); });
-  if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      mount("tmpfs", kRoot, "tmpfs", MS_NOSUID | MS_NODEV,
+  HOLDFAST_RETURN_IF_ERROR(StopPropagation());
+  if (mount("tmpfs", kRoot, "tmpfs", MS_NOSUID | MS_NODEV,
             "size=1m,mode=755") != 0) {
-    return Failed("mount");
+    return Failed(absl::StrCat("mount at ", kRoot));
   }
   for (const OpenedMount& mount : opened) HOLDFAST_RETURN_IF_ERROR(Bind(mount));
   for (const PathLink& link : view.links) {

@@ -139,7 +139,7 @@ void Sandbox::Confine(std::vector<VisiblePath> files) {
 void Sandbox::BoundFiles(const std::vector<VisiblePath>& files) {
   std::vector<std::string> means;
   if (start_.own_namespaces != Namespaces::kNone && !kSanitized &&
-      Holds(ShowOnly(files), "all files are visible")) {
+      Holds(ShowOnly(files), "no files are hidden by mounts")) {
     means.push_back("mounts");
   }
   const absl::Status landlock = AllowFiles(files);

@@ -123,6 +123,20 @@ TEST_F(SandboxTest, MountsAloneHideTheRestOfTheFiles) {
   EXPECT_EQ(code, 0);
 }
 
+TEST_F(SandboxTest, MountsNeedARootThatIsAMountPoint) {
+  const int code = InAProcess(
+      [this] {
+        ASSERT_EQ(chroot(directory_.c_str()), 0);
+        const absl::Status status = ShowOnly({{"/in"}});
+        EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+        EXPECT_NE(status.message().find("chroot"), std::string::npos) << status;
+        EXPECT_TRUE(CanRead("/out/file"));
+      },
+      Namespaces::kAll);
+  if (code == kNotOffered) GTEST_SKIP() << "no namespaces here";
+  EXPECT_EQ(code, 0);
+}
+
 // As the toolkit's folders may be named.
 TEST_F(SandboxTest, MountedPathsWorkUnderTheirOwnSpelling) {
   std::filesystem::create_directory(directory_ + "/in/library");
