@@ -47,7 +47,7 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
         copied beside them.
       links: symbolic links, by their path in holdfast/, and what each holds.
       drivers: shared libraries, stripped, for lib/cuda, where no loader looks unless it is told to.
-      manual: manual pages, for share/man.
+      manual: archives of manual pages, for share/man.
     """
     commands = ["root=$$(mktemp -d)/holdfast", "mkdir -p $$root"]
     for folder, targets in [("bin", binaries), ("lib", libraries), ("lib/cuda", drivers)]:
@@ -60,7 +60,9 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
     for target in files:
         commands.append("cp -L $(location %s) $$root/" % target)
     for target in manual:
-        commands.append("for page in $(locations %s); do install -D -m 644 -t $$root/share/man/man$${page##*.} $$page; done" % target)
+        commands.append("pages=$$(mktemp -d) && tar -xf $(location %s) -C $$pages" % target)
+        commands.append("for page in $$pages/*; do install -D -m 644 -t $$root/share/man/man$${page##*.} $$page; done")
+        commands.append("rm -r $$pages")
     for link, target in links.items():
         commands.append("mkdir -p $$(dirname $$root/%s)" % link)
         commands.append("ln -s %s $$root/%s" % (target, link))
@@ -85,6 +87,7 @@ def development_bundle(name, library):
         "install": "//deploy/development:install.sh",
         "archive": "//client/c:archive",
         "pc": "//client/c:holdfast.pc.in",
+        "example": "//client/c/examples:saxpy.c",
     }
     location = {key: "$(location %s)" % label for key, label in files.items()}
     commands = [
@@ -92,7 +95,7 @@ def development_bundle(name, library):
         "version=$$(awk '$$2 == \"HF_VERSION\" { gsub(/\"/, \"\", $$3); print $$3 }' %s)" % location["header"],
         # pkg-config finds the bundle wherever it lies.
         "%s $$root '$${pcfiledir}/../..' lib $$version " % location["install"] +
-        " ".join([location[key] for key in ["include", "archive", "header", "pc"]]),
+        " ".join([location[key] for key in ["include", "archive", "header", "pc", "example"]]),
         "strip -o $$root/lib/libholdfast.so.0 $(location %s)" % library,
         _carry(library),
     ]

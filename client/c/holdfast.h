@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Holdfast for C, and for every language that can call C. Link with -lholdfast,
- * or load libholdfast.so.0. It exports no other C functions than those below.
+ * Holdfast for C, and for every language that can call C. Link with
+ * -lholdfast, or load libholdfast.so.0. That library exports the C++ library,
+ * too, under a symbol version of its own.
  *
  *   hf_daemon* daemon;
  *   hf_session* session;

@@ -37,11 +37,38 @@ with_pkg_config() {
   runs "pkg-config" ./with_pkg_config
 }
 
+# In C, where neither Abseil's development files nor a compiler for C++ are found.
+with_cmake_in_c() {
+  mkdir in_c
+  cat >in_c/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(connect C)
+find_package(holdfast 0.1 REQUIRED)
+add_executable(connect connect.c)
+target_link_libraries(connect holdfast::c)
+CMAKE
+  cat >in_c/connect.c <<'C'
+#include <holdfast.h>
+#include <stdio.h>
+int main(void) {
+  hf_daemon* daemon = NULL;
+  hf_error* error = hf_daemon_connect(NULL, &daemon);
+  puts(error != NULL ? hf_error_message(error) : "50000 of 50000 elements are right");
+  hf_daemon_free(daemon);
+}
+C
+  cmake -S in_c -B built_in_c -Dholdfast_DIR="$libraries/cmake/holdfast" -DCMAKE_CXX_COMPILER=/nonexistent \
+    -DCMAKE_DISABLE_FIND_PACKAGE_absl=ON >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  cmake --build built_in_c >>cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  runs "CMake, C interface" built_in_c/connect
+}
+
 with_cmake() {
   local cmake=(cmake -S . -DCMAKE_PREFIX_PATH="$prefix" -Dholdfast_DIR="$libraries/cmake/holdfast")
   # As where gRPC's development files are not installed.
   PKG_CONFIG_LIBDIR=$work/pkgconfig "${cmake[@]}" -B without_grpc >cmake.log 2>&1 || { cat cmake.log; exit 1; }
   "${cmake[@]}" -B built >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  if grep -A 5 'CMake Warning' cmake.log; then echo "FAILED: CMake warns"; exit 1; fi
   cmake --build built >>cmake.log 2>&1 || { tail -n 20 cmake.log; exit 1; }
   runs "CMake, shared library" built/scale
   runs "CMake, static library" built/scale_static
@@ -60,5 +87,10 @@ with_bazel() {
 }
 
 with_pkg_config
-if command -v cmake >/dev/null; then with_cmake; else echo "skipped: CMake is not installed"; fi
+if command -v cmake >/dev/null; then
+  with_cmake
+  with_cmake_in_c
+else
+  echo "skipped: CMake is not installed"
+fi
 if command -v bazel >/dev/null; then with_bazel; else echo "skipped: Bazel is not installed"; fi

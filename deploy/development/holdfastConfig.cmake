@@ -1,26 +1,42 @@
 # find_package(holdfast) defines
-#   holdfast::holdfast  the C++ library, <holdfast/holdfast.h>
-#   holdfast::c         the C interface, <holdfast.h>; the same shared library
+#   holdfast::c         the C interface, <holdfast.h>
+#   holdfast::holdfast  the C++ library, <holdfast/holdfast.h>; the same shared library
 #   holdfast::static    the C++ library as an archive; needs gRPC's development files
-include(CMakeFindDependencyMacro)
-
+# The two C++ libraries need Abseil's development files.
 get_filename_component(holdfast_libraries "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 find_path(holdfast_INCLUDE_DIR holdfast/holdfast.h
   PATHS "${holdfast_libraries}/../include" "${holdfast_libraries}/../../include"
   NO_DEFAULT_PATH REQUIRED)
 
 if(NOT TARGET holdfast::c)
-  add_library(holdfast::c SHARED IMPORTED)
+  # The loader looks in a program's rpath for the libraries that libholdfast.so needs, too.
+  set(holdfast_link_options "LINKER:--disable-new-dtags")
+  if(EXISTS "${holdfast_libraries}/libhf_c.so")
+    # The bundle has copies of the distribution's libraries in the same folder. With the library's path CMake would warn
+    # that they hide the distribution's, for each library that a program links with.
+    add_library(holdfast::c INTERFACE IMPORTED)
+    list(APPEND holdfast_link_options "LINKER:-rpath,${holdfast_libraries}")
+    set_target_properties(holdfast::c PROPERTIES
+      INTERFACE_LINK_LIBRARIES "-L${holdfast_libraries};-lholdfast")
+  else()
+    add_library(holdfast::c SHARED IMPORTED)
+    set_target_properties(holdfast::c PROPERTIES
+      IMPORTED_LOCATION "${holdfast_libraries}/libholdfast.so"
+      IMPORTED_SONAME libholdfast.so.0)
+  endif()
   set_target_properties(holdfast::c PROPERTIES
-    IMPORTED_LOCATION "${holdfast_libraries}/libholdfast.so"
-    IMPORTED_SONAME libholdfast.so.0
-    # The loader looks in a program's rpath for the libraries that libholdfast.so needs, too.
-    INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags"
+    INTERFACE_LINK_OPTIONS "${holdfast_link_options}"
     INTERFACE_INCLUDE_DIRECTORIES "${holdfast_INCLUDE_DIR}")
 endif()
 
-# The headers of the C++ library use Abseil.
-find_dependency(absl)
+# The headers of the C++ library use Abseil; those of the C interface do not.
+find_package(absl CONFIG QUIET)
+if(NOT absl_FOUND)
+  if(NOT holdfast_FIND_QUIETLY)
+    message(STATUS "holdfast: no Abseil (libabsl-dev), therefore no holdfast::holdfast and no holdfast::static")
+  endif()
+  return()
+endif()
 set(holdfast_abseil absl::status absl::statusor absl::strings absl::time absl::synchronization
   absl::flat_hash_map absl::flat_hash_set absl::btree absl::inlined_vector absl::span absl::function_ref)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what programs outside of the tree compile and link with: headers, libraries, and the files of CMake,
-# pkg-config and Bazel.
+# Installs what programs outside of the tree compile and link with: headers, libraries, the files of CMake, pkg-config
+# and Bazel, and below share/doc/libholdfast-dev a description and examples.
 #
-# Usage: install.sh ROOT PREFIX LIBRARIES VERSION INCLUDE ARCHIVE HEADER PC
+# Usage: install.sh ROOT PREFIX LIBRARIES VERSION INCLUDE ARCHIVE HEADER PC SAXPY
 #   ROOT       the folder that is to be PREFIX, such as debian/libholdfast-dev/usr
 #   PREFIX     where it will be, such as /usr
 #   LIBRARIES  the folder of libraries below it, such as lib
@@ -11,8 +11,9 @@
 #   ARCHIVE    libholdfast.a
 #   HEADER     holdfast.h of the C interface
 #   PC         holdfast.pc.in
+#   SAXPY      saxpy.c, the example in C
 set -euo pipefail
-root=$1 prefix=$2 libraries=$3 version=$4 include=$5 archive=$6 header=$7 pc=$8
+root=$1 prefix=$2 libraries=$3 version=$4 include=$5 archive=$6 header=$7 pc=$8 saxpy=$9
 here=$(dirname "$0")
 
 # Where the system's loader does not look, programs carry the library's folder.
@@ -42,3 +43,8 @@ echo "module(name = \"holdfast\", version = \"$version\")" >"$bazel/MODULE.bazel
 mkdir "$bazel"/{include,lib}
 for name in holdfast holdfast.h; do ln -s "../../../../include/$name" "$bazel/include/$name"; done
 for name in libholdfast.so libholdfast.so.0; do ln -s "../../../../$libraries/$name" "$bazel/lib/$name"; done
+
+doc=$root/share/doc/libholdfast-dev
+install -D -m 644 -t "$doc" "$here/README.md"
+install -D -m 644 -t "$doc/examples" "$here"/example/*
+sed 's|client/c/holdfast.h|holdfast.h|' "$saxpy" >"$doc/examples/saxpy.c"

@@ -52,7 +52,7 @@ _LEFT_OUT = re.compile(
     # The C++ library needs the development files of Abseil 20220623, and the archive those of gRPC 1.51. RHEL 9 and
     # Fedora have other versions. The C interface needs none.
     r"|^usr/include/holdfast/|/libholdfast\.a$|/holdfast-cpp\.pc$|^usr/lib/[^/]+/cmake/|^usr/share/holdfast/bazel/"
-    r"|^usr/share/doc/libholdfast-dev/examples/(?!saxpy\.c$)"
+    r"|^usr/share/doc/libholdfast-dev/(README\.md|examples/(?!saxpy\.c$))"
 )
 
 # Every RHEL 9 and Fedora has these in its own repositories, and mends them.

@@ -38,6 +38,7 @@ class RulesTest(unittest.TestCase):
             f"{libraries}/cmake/holdfast/holdfastConfig.cmake",
             "usr/share/holdfast/bazel/WORKSPACE",
             f"{examples}/scale.cc",
+            "usr/share/doc/libholdfast-dev/README.md",
         ):
             self.assertIsNone(layout.place(path))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Multiplies numbers by 3 on a Holdfast daemon, in a build of its own: with
-// CMake, pkg-config or Bazel. README.md of the package has the commands.
+// CMake, pkg-config or Bazel. ../README.md has the commands.
 #include <holdfast/base/status_macros.h>
 #include <holdfast/holdfast.h>
 
