@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "server/telemetry/page/page_files.h"
@@ -23,6 +23,8 @@ namespace {
 
 using Request = ExporterLibrary::Request;
 using Response = ExporterLibrary::Response;
+
+constexpr size_t kMaxPasswordFileBytes = 4096;
 
 // The format's own media type.
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -94,13 +96,17 @@ absl::StatusOr<std::string> ReadPassword(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", strerror(errno)));
   }
-  if ((status.st_mode & 077) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " can be read by others: chmod 600"));
+  if ((status.st_mode & S_IRWXO) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " can be read by every user of this machine: chmod o-rwx"));
   }
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
+  if ((status.st_mode & S_IWGRP) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " can be written by its group: chmod g-w"));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string text,
+                            ReadFile(path, kMaxPasswordFileBytes));
+  const std::string line = text.substr(0, text.find('\n'));
   if (line.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " has no password in its first line"));

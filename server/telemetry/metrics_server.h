@@ -63,9 +63,10 @@ class MetricsServer {
   std::unique_ptr<ExporterLibrary::Server> server_;  // ends first
 };
 
-// Returns the first line of a file that only its owner and root can read.
-// INVALID_ARGUMENT: the file cannot be read, its group or other users have a
-// permission, or the line is empty.
+// Returns the first line of a file that only its owner, its group and root can
+// read, as `install --group=holdfast --mode=640` makes it for the daemon's
+// user. INVALID_ARGUMENT: every user can read the file, its group can write it,
+// or the line is empty. PERMISSION_DENIED: this process's user cannot read it.
 absl::StatusOr<std::string> ReadPassword(const std::string& path);
 
 }  // namespace holdfast

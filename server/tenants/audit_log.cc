@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
+#include "core/base/own_user.h"
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
 #include "core/base/utf8.h"
@@ -22,12 +23,18 @@
 namespace holdfast {
 namespace {
 
+absl::Status CannotOpen(const std::string& path) {
+  const int error = errno;
+  return absl::ErrnoToStatus(
+      error, absl::StrCat("open --audit-log=", path, " as user ", OwnUser()));
+}
+
 absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
   UniqueFd file(open(path.c_str(),
                      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
                      0600));
   if (file.valid()) return file;
-  return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
+  return CannotOpen(path);
 }
 
 // Returns true if the file does not end with a line feed: a full disk cut it.
@@ -77,8 +84,7 @@ absl::Status AuditLog::Check(const std::string& path) {
       access(path.c_str(), F_OK) == 0
           ? access(path.c_str(), W_OK) == 0
           : access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0;
-  if (can_write) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
+  return can_write ? absl::OkStatus() : CannotOpen(path);
 }
 
 absl::Status AuditLog::Reopen() {

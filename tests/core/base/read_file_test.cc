@@ -2,13 +2,19 @@
 #include "core/base/read_file.h"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "absl/strings/match.h"
+#include "core/base/own_user.h"
 
 namespace holdfast {
 namespace {
@@ -30,6 +36,28 @@ TEST(ReadFileTest, AFileIsReadUpToItsLimitAndNotBeyond) {
   const absl::Status missing = ReadFile(path, 4).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(absl::StrContains(missing.message(), path)) << missing;
+}
+
+// Of this thread, without which root is a user as any other.
+void GiveUpCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  ASSERT_EQ(syscall(SYS_capset, &header, none), 0);
+}
+
+// Root, who can, may have written it for a service that cannot.
+TEST(ReadFileTest, TheUserWhoMayNotReadIsNamed) {
+  const std::string path = testing::TempDir() + "/unreadable";
+  std::ofstream(path) << "text";
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  absl::Status refused;
+  std::thread([&] {
+    GiveUpCapabilities();
+    refused = ReadFile(path, 4).status();
+  }).join();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "user " + OwnUser()))
+      << refused;
 }
 
 TEST(ReadFileTest, AFileWithoutAnEndIsRefused) {

@@ -78,7 +78,7 @@ TEST_F(ConfigCheckTest, FindsWhatAStartWouldRefuse) {
   chmod(Path("password").c_str(), 0644);
   ExpectMistake({"--metrics-address=127.0.0.1:9464",
                  "--metrics-password-file=" + Path("password")},
-                "can be read by others");
+                "can be read by every user");
   ExpectMistake({"--audit-log=" + Path("none/audit.log")}, "--audit-log=");
   ExpectMistake({"--user-range=5"}, "is no range of user numbers");
   ExpectMistake({"--listen=unix:/tmp/a", "--listen=unix:/tmp/a"},

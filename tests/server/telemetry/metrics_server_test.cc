@@ -252,10 +252,19 @@ TEST_F(PasswordFileTest, HasThePasswordInItsFirstLine) {
   EXPECT_EQ(*ReadPassword(path_), "open sesame");
 }
 
+// As a TLS key of root's that the daemon's group may read.
+TEST_F(PasswordFileTest, MayBeReadByItsGroup) {
+  Write("open sesame", 0640);
+  EXPECT_EQ(*ReadPassword(path_), "open sesame");
+}
+
 TEST_F(PasswordFileTest, IsRefusedIfOthersCanReadItOrItIsEmpty) {
   Write("open sesame\n", 0644);
   EXPECT_TRUE(absl::StrContains(ReadPassword(path_).status().message(),
-                                "can be read by others"));
+                                "can be read by every user"));
+  Write("open sesame\n", 0660);
+  EXPECT_TRUE(absl::StrContains(ReadPassword(path_).status().message(),
+                                "can be written by its group"));
   Write("\n", 0600);
   EXPECT_FALSE(ReadPassword(path_).ok());
   EXPECT_FALSE(ReadPassword(path_ + "-of-another").ok());
