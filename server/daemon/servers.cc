@@ -194,8 +194,11 @@ absl::Status DaemonServers::ServeMetrics() {
   }
   options.collect = [this] { return metrics_.Collect(); };
   options.status = [this] { return status_.Json(); };
-  options.ready = [this] {
-    return serving_.load() && !parts_.sessions.closed();
+  options.obstacle = [this]() -> std::string {
+    if (!parts_.sessions.closed()) return obstacle_.load();
+    return parts_.sessions.paused()
+               ? "the daemon is draining; `holdfast admin drain --stop` ends it"
+               : "the daemon is stopping";
   };
   HOLDFAST_ASSIGN_OR_RETURN(metrics_server_,
                             MetricsServer::Start(std::move(options)));
@@ -203,7 +206,7 @@ absl::Status DaemonServers::ServeMetrics() {
 }
 
 void DaemonServers::SetHealth(const Health::View& view) {
-  serving_ = view.serving;
+  obstacle_ = view.obstacle;
   rpc_server_->SetHealth(view.serving);
   for (const auto& [device, serving] : view.devices) {
     rpc_server_->SetHealthOf(absl::StrCat("holdfast.device.", device), serving);

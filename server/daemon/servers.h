@@ -79,8 +79,8 @@ class DaemonServers {
   const MetricSources sources_;
   DaemonMetrics metrics_;
   StatusReport status_;
-  // The daemon's health, for HTTP probes.
-  std::atomic<bool> serving_ = false;
+  // Why the daemon is not ready, for HTTP probes; "" if it is.
+  std::atomic<const char*> obstacle_ = "the daemon is starting";
   std::unique_ptr<MetricsServer> metrics_server_;  // null: not configured
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -20,6 +21,8 @@ class Health {
     // True if executors can be started, at least one device is ready, and the
     // software device does not stand in for a GPU.
     bool serving = false;
+    // Why it is not serving, in words for an operator; "" if it is. Static.
+    const char* obstacle = "";
     // For each device that was probed: true if executors can be started and the
     // device is ready.
     std::map<uint32_t, bool> devices;
@@ -60,15 +63,29 @@ class Health {
   View Look() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     View view;
     for (const auto& [device, ready] : devices_) {
-      view.devices[device] = startable_ && ready;
+      view.devices[device] = startable_.value_or(false) && ready;
       view.serving = view.serving || view.devices[device];
     }
     view.serving = view.serving && !gpu_missing_;
+    if (!view.serving) view.obstacle = Obstacle();
     return view;
   }
 
+  // REQUIRES: not serving.
+  const char* Obstacle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!startable_.has_value()) return "the first executor is not started yet";
+    if (!*startable_) return "no executor can be started; the log says why";
+    if (devices_.empty()) return "no device is probed yet";
+    if (gpu_missing_) {
+      return "the software device stands in for a GPU that does not work; the "
+             "log says why";
+    }
+    return "no device works; `holdfast devices` says why";
+  }
+
   absl::Mutex mutex_;
-  bool startable_ ABSL_GUARDED_BY(mutex_) = false;
+  // nullopt: no executor was started yet, or failed to.
+  std::optional<bool> startable_ ABSL_GUARDED_BY(mutex_);
   bool gpu_missing_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, bool> devices_ ABSL_GUARDED_BY(mutex_);
   std::function<void(const View&)> watcher_ ABSL_GUARDED_BY(mutex_);

@@ -78,14 +78,12 @@ std::string AddressOf(const Endpoint& endpoint) {
 
 // Whether the daemon answers, and whether it takes sessions: a probe, which has
 // no password, learns no more. nullopt: another path.
-std::optional<Response> AnswerProbe(const std::string& path, bool ready) {
+std::optional<Response> AnswerProbe(const std::string& path,
+                                    const std::string& obstacle) {
   if (path == "/healthz") return Response{.body = "ok\n"};
   if (path != "/readyz") return std::nullopt;
-  if (ready) return Response{.body = "ready\n"};
-  return Refuse(
-      503,
-      "not ready: the daemon is draining, no executor can be started, no "
-      "device works, or the software device stands in for a GPU; see the log");
+  if (obstacle.empty()) return Response{.body = "ready\n"};
+  return Refuse(503, absl::StrCat("not ready: ", obstacle));
 }
 
 }  // namespace
@@ -154,7 +152,7 @@ Response MetricsServer::Answer(const Request& request) const {
   if (options_.endpoint.IsLoopback() && !NamesLoopback(request.host)) {
     return Refuse(403, "the request's host is not this machine's loopback");
   }
-  if (auto probe = AnswerProbe(request.path, options_.ready())) {
+  if (auto probe = AnswerProbe(request.path, options_.obstacle())) {
     return *std::move(probe);
   }
   if (!options_.password.empty() &&

@@ -33,8 +33,8 @@ class MetricsServer {
     // Called by several threads.
     std::function<MetricFamilies()> collect;
     std::function<std::string()> status;  // JSON
-    // Returns true if the daemon accepts sessions.
-    std::function<bool()> ready = [] { return true; };
+    // Returns why the daemon accepts no sessions; empty: it accepts them.
+    std::function<std::string()> obstacle = [] { return std::string(); };
     // The time limit for receiving a request, and for sending an answer.
     absl::Duration timeout = absl::Seconds(5);
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/health/health.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace holdfast {
@@ -18,10 +19,13 @@ class HealthTest : public testing::Test {
 
 TEST_F(HealthTest, NothingIsServedBeforeADeviceHasPassedItsProbe) {
   EXPECT_FALSE(seen_.serving);
+  EXPECT_STREQ(seen_.obstacle, "the first executor is not started yet");
   health_.SetExecutors(true);
   EXPECT_FALSE(seen_.serving);
+  EXPECT_STREQ(seen_.obstacle, "no device is probed yet");
   health_.SetDevice(0, true);
   EXPECT_TRUE(seen_.serving);
+  EXPECT_STREQ(seen_.obstacle, "");
   EXPECT_TRUE(seen_.devices.at(0));
 }
 
@@ -33,6 +37,7 @@ TEST_F(HealthTest, OneDeviceThatWorksIsEnough) {
   EXPECT_FALSE(seen_.devices.at(0));
   health_.SetDevice(1, false);
   EXPECT_FALSE(seen_.serving);
+  EXPECT_THAT(seen_.obstacle, testing::HasSubstr("no device works"));
 }
 
 TEST_F(HealthTest, WithoutExecutorsNoDeviceServes) {
@@ -41,6 +46,7 @@ TEST_F(HealthTest, WithoutExecutorsNoDeviceServes) {
   health_.SetExecutors(false);
   EXPECT_FALSE(seen_.serving);
   EXPECT_FALSE(seen_.devices.at(0));
+  EXPECT_THAT(seen_.obstacle, testing::HasSubstr("no executor can be started"));
 }
 
 TEST_F(HealthTest, ASoftwareDeviceInPlaceOfAGpuIsNotReady) {
@@ -49,6 +55,7 @@ TEST_F(HealthTest, ASoftwareDeviceInPlaceOfAGpuIsNotReady) {
   health_.SetGpuMissing();
   EXPECT_FALSE(seen_.serving);
   EXPECT_TRUE(seen_.devices.at(0));
+  EXPECT_THAT(seen_.obstacle, testing::HasSubstr("stands in for a GPU"));
 }
 
 }  // namespace

@@ -179,6 +179,8 @@ TEST_F(DaemonMetricsTest, IsNotReadyWhileItDrains) {
   ASSERT_TRUE(becomes(200));
   ASSERT_TRUE(drain(false).ok());
   EXPECT_TRUE(becomes(503));
+  EXPECT_TRUE(absl::StrContains(
+      HttpGet(daemon_.metrics_address(), "/readyz").body, "is draining"));
   EXPECT_EQ(HttpGet(daemon_.metrics_address(), "/healthz").status, 200);
   ASSERT_TRUE(drain(true).ok());
   EXPECT_TRUE(becomes(200));

@@ -111,10 +111,12 @@ TEST(MetricsServerTest, TellsProbesWhetherItTakesSessions) {
   std::atomic<bool> ready = false;
   MetricsServer::Options options = OnLoopback();
   options.password = "open:sesame";
-  options.ready = [&ready] { return ready.load(); };
+  options.obstacle = [&ready] { return ready.load() ? "" : "no device works"; };
   const Served served(std::move(options));
   EXPECT_EQ(HttpGet(served.address(), "/healthz").status, 200);
   EXPECT_EQ(HttpGet(served.address(), "/readyz").status, 503);
+  EXPECT_EQ(HttpGet(served.address(), "/readyz").body,
+            "not ready: no device works\n");
   ready = true;
   EXPECT_EQ(HttpGet(served.address(), "/readyz").status, 200);
   EXPECT_EQ(HttpGet(served.address(), "/readyz").body, "ready\n");
