@@ -45,6 +45,10 @@ absl::Status CheckAddresses(const Config& config) {
   std::shared_ptr<TlsCertificates> tls;
   if (!config.tls.empty()) {
     HOLDFAST_ASSIGN_OR_RETURN(tls, TlsCertificates::Load(config.tls));
+    // The daemon that asks before an upgrade serves with the same files.
+    if (config.takes_state == 0) {
+      HOLDFAST_RETURN_IF_ERROR(tls->CheckTime());
+    }
   }
   std::set<std::string> known;
   for (const Endpoint& endpoint : config.listen) {

@@ -8,7 +8,9 @@
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -36,6 +38,14 @@ struct Source {
   }
 };
 
+Source CertificateOf(const TlsFiles& files) {
+  return {"--tls-cert", files.certificate};
+}
+
+Source ClientCaOf(const TlsFiles& files) {
+  return {"--tls-client-ca", files.client_ca};
+}
+
 absl::StatusOr<std::string> Read(const Source& source) {
   auto text = ReadFile(source.path, kMaxFileBytes);
   if (text.ok()) return text;
@@ -52,23 +62,24 @@ BioPtr BioOf(const std::string& text) {
 // A key with a password would else be asked for at the terminal.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-// Returns the first certificate of a text in which all must be right.
-absl::StatusOr<X509Ptr> ParseCertificates(const Source& source,
-                                          const std::string& text) {
+// Returns the certificates of a text, of which all must be right and one must
+// be there.
+absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(
+    const Source& source, const std::string& text) {
   const BioPtr bio = BioOf(text);
-  X509Ptr first(nullptr, X509_free);
+  std::vector<X509Ptr> all;
   while (true) {
     X509Ptr one(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr),
                 X509_free);
     if (one == nullptr) break;
-    if (first == nullptr) first = std::move(one);
+    all.push_back(std::move(one));
   }
   const bool at_end =
       ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   ERR_clear_error();
-  if (first == nullptr) return source.Error("has no certificate (PEM)");
+  if (all.empty()) return source.Error("has no certificate (PEM)");
   if (!at_end) return source.Error("has a certificate that cannot be parsed");
-  return first;
+  return all;
 }
 
 absl::StatusOr<KeyPtr> ParseKey(const Source& source, const std::string& text) {
@@ -84,27 +95,38 @@ absl::StatusOr<KeyPtr> ParseKey(const Source& source, const std::string& text) {
 
 absl::Status CheckPair(const Source& certificate, const Source& key,
                        const TlsCertificates::Texts& texts) {
-  HOLDFAST_ASSIGN_OR_RETURN(const X509Ptr own,
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<X509Ptr> own,
                             ParseCertificates(certificate, texts.certificate));
   HOLDFAST_ASSIGN_OR_RETURN(const KeyPtr secret, ParseKey(key, texts.key));
-  const bool fits = X509_check_private_key(own.get(), secret.get()) == 1;
+  const bool fits = X509_check_private_key(own[0].get(), secret.get()) == 1;
   ERR_clear_error();
   if (fits) return absl::OkStatus();
   return key.Error(
       absl::StrCat("is not the key of the certificate ", certificate.path));
 }
 
-// Whether the certificate, which has been parsed before, is good by the clock.
-absl::Status CheckTime(const Source& certificate, const std::string& text) {
-  HOLDFAST_ASSIGN_OR_RETURN(const X509Ptr own,
-                            ParseCertificates(certificate, text));
-  if (X509_cmp_current_time(X509_get0_notAfter(own.get())) < 0) {
-    return certificate.Error("has expired");
-  }
-  if (X509_cmp_current_time(X509_get0_notBefore(own.get())) > 0) {
+bool HasExpired(const X509Ptr& certificate) {
+  return X509_cmp_current_time(X509_get0_notAfter(certificate.get())) < 0;
+}
+
+// Whether the texts, which have been parsed before, are good by the clock: the
+// server's own certificate, and an authority of the clients' certificates.
+absl::Status CheckTime(const TlsFiles& files,
+                       const TlsCertificates::Texts& texts) {
+  const Source certificate = CertificateOf(files);
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<X509Ptr> own,
+                            ParseCertificates(certificate, texts.certificate));
+  if (HasExpired(own[0])) return certificate.Error("has expired");
+  if (X509_cmp_current_time(X509_get0_notBefore(own[0].get())) > 0) {
     return certificate.Error("is not valid yet");
   }
-  return absl::OkStatus();
+  if (texts.client_ca.empty()) return absl::OkStatus();
+  const Source client_ca = ClientCaOf(files);
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<X509Ptr> authorities,
+                            ParseCertificates(client_ca, texts.client_ca));
+  return std::all_of(authorities.begin(), authorities.end(), &HasExpired)
+             ? client_ca.Error("has expired")
+             : absl::OkStatus();
 }
 
 // Files of secrets in containers are often open to all, so it is no error.
@@ -122,9 +144,9 @@ absl::StatusOr<TlsCertificates::Texts> ReadTexts(const TlsFiles& files) {
     return absl::InvalidArgumentError(
         "TLS needs both --tls-cert and --tls-key");
   }
-  const Source certificate{"--tls-cert", files.certificate};
+  const Source certificate = CertificateOf(files);
   const Source key{"--tls-key", files.key};
-  const Source client_ca{"--tls-client-ca", files.client_ca};
+  const Source client_ca = ClientCaOf(files);
   TlsCertificates::Texts texts;
   HOLDFAST_ASSIGN_OR_RETURN(texts.certificate, Read(certificate));
   HOLDFAST_ASSIGN_OR_RETURN(texts.key, Read(key));
@@ -147,17 +169,18 @@ absl::StatusOr<std::shared_ptr<TlsCertificates>> TlsCertificates::Load(
   return certificates;
 }
 
+absl::Status TlsCertificates::CheckTime() const {
+  return holdfast::CheckTime(files_, *texts());
+}
+
 absl::Status TlsCertificates::Reload() {
   HOLDFAST_ASSIGN_OR_RETURN(Texts texts, ReadTexts(files_));
-  const Source certificate{"--tls-cert", files_.certificate};
-  const absl::Status in_time = CheckTime(certificate, texts.certificate);
+  const absl::Status in_time = holdfast::CheckTime(files_, texts);
   if (!in_time.ok()) {
     const auto present = this->texts();
-    if (present != nullptr &&
-        CheckTime(certificate, present->certificate).ok()) {
-      return in_time;
-    }
-    LogWarning(in_time.message());
+    if (present != nullptr && CheckTime().ok()) return in_time;
+    LogError(in_time.message(),
+             ": no client can connect by TLS; renew the file and reload");
   }
   auto read = std::make_shared<const Texts>(std::move(texts));
   absl::MutexLock lock(&mutex_);

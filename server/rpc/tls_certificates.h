@@ -41,10 +41,14 @@ class TlsCertificates {
   static absl::StatusOr<std::shared_ptr<TlsCertificates>> Load(TlsFiles files);
 
   // Reads the files again. On an error nothing changes. Returns the errors of
-  // Load, and INVALID_ARGUMENT if the new certificate has expired or is not
-  // valid yet while the certificate in use is valid. If the certificate in use
-  // is not valid either, only logs a warning, as Load does.
+  // Load, and those of CheckTime if the certificates in use are valid now. If
+  // they are not, only logs the error, as Load does: a daemon that is started
+  // again after a crash has sessions of clients without TLS, too.
   absl::Status Reload();
+
+  // INVALID_ARGUMENT: the certificate in use has expired or is not valid yet,
+  // or all authorities of the clients' certificates have expired.
+  absl::Status CheckTime() const;
 
   // Returns the present texts. Reload replaces the object.
   std::shared_ptr<const Texts> texts() const;

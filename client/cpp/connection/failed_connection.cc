@@ -140,14 +140,51 @@ bool IsFor(X509* certificate, const std::string& name) {
          X509_check_ip_asc(certificate, name.c_str(), 0) == 1;
 }
 
+// The certificate of a chain at which its verification stopped.
+struct FaultyCertificate {
+  std::string subject;
+  bool of_daemon = true;  // else of an authority
+  bool trusted = false;   // the last of the chain, which is in ca=FILE
+};
+
+// Notes the certificate in the FaultyCertificate of the connection.
+int NoteFault(int ok, X509_STORE_CTX* verification) {
+  auto* const ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(
+      verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* const fault = static_cast<FaultyCertificate*>(SSL_get_app_data(ssl));
+  X509* const certificate = X509_STORE_CTX_get_current_cert(verification);
+  if (ok != 0 || fault == nullptr || certificate == nullptr) return ok;
+  const int depth = X509_STORE_CTX_get_error_depth(verification);
+  const std::unique_ptr<char, void (*)(char*)> name(
+      X509_NAME_oneline(X509_get_subject_name(certificate), nullptr, 0),
+      [](char* s) { OPENSSL_free(s); });
+  fault->subject = name == nullptr ? "" : name.get();
+  fault->of_daemon = depth == 0;
+  fault->trusted =
+      depth + 1 == sk_X509_num(X509_STORE_CTX_get0_chain(verification));
+  return ok;
+}
+
+// "the authority /CN=Holdfast authority in ca=FILE".
+std::string NameOf(const FaultyCertificate& fault, const std::string& ca) {
+  if (fault.of_daemon) return "the daemon's certificate";
+  const std::string name = absl::StrCat("the authority ", fault.subject);
+  if (!fault.trusted) {
+    return absl::StrCat(name, ", whose certificate the daemon sends");
+  }
+  return ca.empty() ? absl::StrCat(name, ", which this machine knows")
+                    : absl::StrCat(name, " in ca=", ca);
+}
+
 // Returns the fault of the other side's certificate; empty: there is none.
-std::string FaultOfCertificate(const Address& address, SSL* ssl) {
+std::string FaultOfCertificate(const Address& address,
+                               const FaultyCertificate& fault, SSL* ssl) {
   const Certificate certificate(SSL_get1_peer_certificate(ssl), X509_free);
   const long result = SSL_get_verify_result(ssl);
   const std::string ca = Option(address, "ca");
   if (result == X509_V_ERR_CERT_HAS_EXPIRED ||
       result == X509_V_ERR_CERT_NOT_YET_VALID) {
-    return absl::StrCat("the daemon's certificate: ",
+    return absl::StrCat(NameOf(fault, ca), ": ",
                         X509_verify_cert_error_string(result));
   }
   if (result != X509_V_OK && ca.empty()) {
@@ -178,18 +215,23 @@ int NoteQuestion(SSL* /*ssl*/, void* asked) {
 }
 
 // Why the other side, which has asked for this one's certificate, has ended the
-// connection for `reason`. gRPC does not tell it why.
-std::string FaultOfOwnCertificate(const Address& address, int reason) {
+// connection. gRPC does not tell it why: the time is compared here.
+std::string FaultOfOwnCertificate(const Address& address, SSL* ssl) {
   const std::string cert = Option(address, "cert");
-  if (cert.empty()) {
+  const X509* const own = SSL_get_certificate(ssl);
+  if (cert.empty() || own == nullptr) {
     return "the daemon wants a certificate of its clients: cert=FILE and "
            "key=FILE name yours";
   }
-  if (reason == SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED) {
-    return absl::StrCat("cert=", cert, " has expired, the daemon says");
+  if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
+    return absl::StrCat("cert=", cert, " has expired");
+  }
+  if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0) {
+    return absl::StrCat("cert=", cert, " is not valid yet");
   }
   return absl::StrCat("the daemon does not accept cert=", cert,
-                      ": its --tls-client-ca has not signed it");
+                      ": its --tls-client-ca has not signed it, or has "
+                      "expired");
 }
 
 // Says why an option of the address cannot be used; empty: it can.
@@ -197,7 +239,7 @@ std::string Prepare(const Address& address, SSL_CTX* context) {
   const std::string ca = Option(address, "ca");
   const std::string cert = Option(address, "cert");
   const std::string key = Option(address, "key");
-  SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
+  SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NoteFault);
   if (ca.empty()) {
     SSL_CTX_set_default_verify_paths(context);
   } else if (SSL_CTX_load_verify_file(context, ca.c_str()) != 1) {
@@ -274,16 +316,18 @@ absl::Status ExplainTls(const Address& address, int socket) {
   bool asked = false;
   SSL_CTX_set_cert_cb(context.get(), NoteQuestion, &asked);
   const Connection ssl(SSL_new(context.get()), SSL_free);
+  FaultyCertificate fault;
+  SSL_set_app_data(ssl.get(), &fault);
   const int reason = Shake(address, socket, ssl.get());
   if (IsPlainText(reason)) {
     return NoConnection(address, absl::StrCat("it does not speak TLS: use tcp:",
                                               address.target));
   }
   if (SSL_get_peer_cert_chain(ssl.get()) != nullptr) {
-    why = FaultOfCertificate(address, ssl.get());
+    why = FaultOfCertificate(address, fault, ssl.get());
   }
   if (why.empty() && asked && reason != 0) {
-    why = FaultOfOwnCertificate(address, reason);
+    why = FaultOfOwnCertificate(address, ssl.get());
   }
   if (!why.empty()) return NoConnection(address, why);
   const char* const text = ERR_reason_error_string(ERR_peek_last_error());

@@ -17,6 +17,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "tests/server/testing/certificates.h"
 
 // AddressSanitizer's leak check asks for it; nobody else calls it.
 extern "C" const char* __lsan_default_suppressions() {
@@ -64,6 +65,17 @@ class FailedConnectionTest : public testing::Test {
             : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
     options.pem_root_certs = own_.certificate;
     options.pem_key_cert_pairs.push_back({own_.key, own_.certificate});
+    return grpc::SslServerCredentials(options);
+  }
+
+  static std::shared_ptr<grpc::ServerCredentials> TlsOf(
+      const Certificate& own, const std::string& client_ca = "") {
+    grpc::SslServerCredentialsOptions options(
+        client_ca.empty()
+            ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+            : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = client_ca;
+    options.pem_key_cert_pairs.push_back({own.key, own.certificate});
     return grpc::SslServerCredentials(options);
   }
 
@@ -121,6 +133,53 @@ TEST_F(FailedConnectionTest, AClientsCertificateIsNotAccepted) {
   Expect(absl::StrCat("tls:", server.target(), "?ca=", ca_, ",cert=", other_ca_,
                       ",key=", other_key_),
          absl::StrCat("does not accept cert=", other_ca_));
+}
+
+constexpr CertificateAuthority::Validity kExpired = {.begin = -7200,
+                                                     .end = -3600};
+
+TEST_F(FailedConnectionTest, TheDaemonsCertificateHasExpired) {
+  CertificateAuthority authority;
+  const Server server(TlsOf(authority.Issue("localhost", kExpired)));
+  Expect(absl::StrCat("tls:", server.at("localhost"),
+                      "?ca=", Write("signed.pem", authority.certificate())),
+         ": the daemon's certificate: certificate has expired");
+}
+
+TEST_F(FailedConnectionTest, AnAuthorityHasExpired) {
+  CertificateAuthority authority(kExpired);
+  const Server server(TlsOf(authority.Issue("localhost")));
+  const std::string ca = Write("expired.pem", authority.certificate());
+  Expect(absl::StrCat("tls:", server.at("localhost"), "?ca=", ca),
+         absl::StrCat("the authority /CN=test authority in ca=", ca,
+                      ": certificate has expired"));
+}
+
+TEST_F(FailedConnectionTest, AClientsCertificateHasExpired) {
+  CertificateAuthority authority;
+  const Certificate client = authority.Issue("client", kExpired);
+  const Server server(
+      TlsOf(authority.Issue("localhost"), authority.certificate()));
+  const std::string cert = Write("old.pem", client.certificate);
+  Expect(absl::StrCat("tls:", server.at("localhost"),
+                      "?ca=", Write("signed.pem", authority.certificate()),
+                      ",cert=", cert, ",key=", Write("old.key", client.key)),
+         absl::StrCat("cert=", cert, " has expired"));
+}
+
+TEST_F(FailedConnectionTest, AnAuthorityOfClientsHasExpired) {
+  CertificateAuthority authority;
+  CertificateAuthority expired(kExpired);
+  const Certificate client = expired.Issue("client");
+  const Server server(
+      TlsOf(authority.Issue("localhost"), expired.certificate()));
+  const std::string cert = Write("client.pem", client.certificate);
+  Expect(absl::StrCat("tls:", server.at("localhost"),
+                      "?ca=", Write("signed.pem", authority.certificate()),
+                      ",cert=", cert, ",key=", Write("client.key", client.key)),
+         absl::StrCat("does not accept cert=", cert,
+                      ": its --tls-client-ca has not signed it, or has "
+                      "expired"));
 }
 
 TEST_F(FailedConnectionTest, AKeyIsNotThatOfItsCertificate) {

@@ -18,6 +18,7 @@
 #include "server/restart/successor.h"
 #include "server/rpc/endpoint.h"
 #include "server/rpc/tcp_listener.h"
+#include "tests/server/testing/certificates.h"
 
 namespace holdfast::server {
 namespace {
@@ -88,6 +89,18 @@ TEST_F(ConfigCheckTest, FindsWhatAStartWouldRefuse) {
   ExpectMistake({"--runtime-dir=" + Path("file/run")}, "is no directory");
   ExpectMistake({"--runtime-dir=" + Path(std::string(100, 'a'))}, "too long");
   ExpectMistake({"--policy=" + Path("none.toml")}, "none.toml");
+}
+
+// A daemon starts with it, for its other clients, but nobody wants it so.
+TEST_F(ConfigCheckTest, FindsAnExpiredCertificate) {
+  CertificateAuthority authority;
+  const Certificate expired =
+      authority.Issue("server", {.begin = -7200, .end = -3600});
+  std::ofstream(Path("server.pem")) << expired.certificate;
+  std::ofstream(Path("server.key")) << expired.key;
+  ExpectMistake({"--listen=tcp:127.0.0.1:0", "--tls-cert=" + Path("server.pem"),
+                 "--tls-key=" + Path("server.key")},
+                "server.pem has expired");
 }
 
 TEST_F(ConfigCheckTest, MetricsNeedTheirLibrary) {

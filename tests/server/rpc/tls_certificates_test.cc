@@ -125,14 +125,30 @@ TEST_F(TlsCertificatesTest, ACertificateThatIsGoodIsNotReplacedByOneThatIsNot) {
   EXPECT_EQ((*loaded)->Reload().message(),
             "--tls-cert: " + files_.certificate + " is not valid yet");
   EXPECT_EQ((*loaded)->texts()->certificate, server_.certificate);
-  // A daemon starts with it, and takes another.
+  // A daemon starts with it, says so, and takes another.
+  testing::internal::CaptureStderr();
   const auto late = TlsCertificates::Load(files_);
+  EXPECT_TRUE(absl::StrContains(testing::internal::GetCapturedStderr(),
+                                "is not valid yet: no client can connect"));
   ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_FALSE((*late)->CheckTime().ok());
   use(expired);
   EXPECT_TRUE((*late)->Reload().ok());
   use(server_);
   EXPECT_TRUE((*late)->Reload().ok());
   EXPECT_EQ((*late)->texts()->certificate, server_.certificate);
+}
+
+TEST_F(TlsCertificatesTest, OneAuthorityThatHasNotExpiredIsEnough) {
+  const CertificateAuthority expired({.begin = -7200, .end = -3600});
+  const auto loaded = TlsCertificates::Load(files_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  Write(files_.client_ca, expired.certificate());
+  EXPECT_EQ((*loaded)->Reload().message(),
+            "--tls-client-ca: " + files_.client_ca + " has expired");
+  EXPECT_TRUE((*loaded)->CheckTime().ok());
+  Write(files_.client_ca, expired.certificate() + authority_.certificate());
+  EXPECT_TRUE((*loaded)->Reload().ok());
 }
 
 TEST_F(TlsCertificatesTest, AKeyThatEveryUserCanReadIsWarnedOf) {

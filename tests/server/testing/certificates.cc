@@ -37,12 +37,13 @@ void AddExtension(X509* certificate, int id, const std::string& value) {
   X509_EXTENSION_free(extension);
 }
 
-X509Ptr Unsigned(const std::string& name, long serial, EVP_PKEY* key) {
+X509Ptr Unsigned(const std::string& name, long serial,
+                 CertificateAuthority::Validity validity, EVP_PKEY* key) {
   X509Ptr certificate(X509_new(), X509_free);
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), serial);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), validity.begin);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), validity.end);
   X509_set_pubkey(certificate.get(), key);
   X509_NAME_add_entry_by_txt(
       X509_get_subject_name(certificate.get()), "CN", MBSTRING_ASC,
@@ -54,8 +55,11 @@ X509Ptr Unsigned(const std::string& name, long serial, EVP_PKEY* key) {
 
 struct CertificateAuthority::Signer {
   Key key{EVP_EC_gen("P-256"), EVP_PKEY_free};
-  X509Ptr certificate = Unsigned("test authority", 1, key.get());
+  X509Ptr certificate;
   long last_serial = 1;
+
+  explicit Signer(Validity validity)
+      : certificate(Unsigned("test authority", 1, validity, key.get())) {}
 
   void Sign(X509* other) {
     X509_set_issuer_name(other, X509_get_subject_name(certificate.get()));
@@ -64,7 +68,10 @@ struct CertificateAuthority::Signer {
 };
 
 CertificateAuthority::CertificateAuthority()
-    : signer_(std::make_unique<Signer>()) {
+    : CertificateAuthority(Validity()) {}
+
+CertificateAuthority::CertificateAuthority(Validity validity)
+    : signer_(std::make_unique<Signer>(validity)) {
   AddExtension(signer_->certificate.get(), NID_basic_constraints,
                "critical,CA:TRUE");
   signer_->Sign(signer_->certificate.get());
@@ -80,9 +87,8 @@ Certificate CertificateAuthority::Issue(const std::string& name) {
 Certificate CertificateAuthority::Issue(const std::string& name,
                                         Validity validity) {
   const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
-  const X509Ptr certificate = Unsigned(name, ++signer_->last_serial, key.get());
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), validity.begin);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), validity.end);
+  const X509Ptr certificate =
+      Unsigned(name, ++signer_->last_serial, validity, key.get());
   AddExtension(certificate.get(), NID_subject_alt_name, "DNS:" + name);
   signer_->Sign(certificate.get());
   return ToPem(certificate.get(), key.get());

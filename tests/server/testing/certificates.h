@@ -17,16 +17,18 @@ struct Certificate {
 // by default.
 class CertificateAuthority {
  public:
-  CertificateAuthority();
-  ~CertificateAuthority();
-
-  const std::string& certificate() const { return own_.certificate; }
-
   // Seconds from now.
   struct Validity {
     long begin = -60;
     long end = 3600;
   };
+
+  CertificateAuthority();
+  explicit CertificateAuthority(Validity validity);
+  ~CertificateAuthority();
+
+  const std::string& certificate() const { return own_.certificate; }
+
   // Issues a certificate for a server or a client. `name` is its common name
   // and its DNS name.
   Certificate Issue(const std::string& name);
