@@ -31,8 +31,7 @@ struct NewTenant {
   QuotaFlags quota;
   uint64_t reserved_bytes = 0;
   uint32_t weight = 1;
-  v1::StreamPriorityClass stream_priorities =
-      v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  std::string stream_priorities;
   std::string group;
   std::vector<uint32_t> devices;
   int64_t uid = -1;
@@ -156,11 +155,18 @@ absl::Status List(const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
   return absl::OkStatus();
 }
 
+v1::StreamPriorityClass ClassOf(absl::string_view name) {
+  if (name == "low") return v1::STREAM_PRIORITY_CLASS_LOW;
+  if (name == "normal") return v1::STREAM_PRIORITY_CLASS_NORMAL;
+  if (name == "high") return v1::STREAM_PRIORITY_CLASS_HIGH;
+  return v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+}
+
 absl::StatusOr<v1::CreateTenantRequest> RequestOf(const NewTenant& tenant) {
   v1::CreateTenantRequest request;
   request.set_name(tenant.name);
   HOLDFAST_ASSIGN_OR_RETURN(*request.mutable_quota(), QuotaOf(tenant.quota));
-  request.set_stream_priorities(tenant.stream_priorities);
+  request.set_stream_priorities(ClassOf(tenant.stream_priorities));
   request.set_shared_group(tenant.group);
   request.set_reserved_device_bytes(tenant.reserved_bytes);
   request.set_weight(tenant.weight);
@@ -222,16 +228,12 @@ void AddCreate(CLI::App* tenants, CommonOptions* options,
   command->add_option("--weight", tenant->weight, "Its share of a busy device")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  const std::map<std::string, v1::StreamPriorityClass> classes = {
-      {"low", v1::STREAM_PRIORITY_CLASS_LOW},
-      {"normal", v1::STREAM_PRIORITY_CLASS_NORMAL},
-      {"high", v1::STREAM_PRIORITY_CLASS_HIGH}};
   command
       ->add_option("--stream-priorities", tenant->stream_priorities,
                    "The part of the devices' range that its streams have; "
                    "default: all")
-      ->transform(CLI::CheckedTransformer(classes))
-      ->type_name("low|normal|high");
+      ->check(CLI::IsMember({"low", "normal", "high"}))
+      ->type_name("CLASS");
   command
       ->add_option("--group", tenant->group,
                    "A group of the policy that takes jobs: it shares an MPS "
@@ -288,7 +290,8 @@ void AddTenantsCommand(CLI::App* app, CommonOptions* options,
   const auto reason = std::make_shared<std::string>();
   CLI::App* end = AddCommand(
       tenants, options, "end",
-      "End a tenant's sessions and delete its collections",
+      "End a tenant of `holdfast tenants create`: its sessions, its "
+      "collections and its token; one of the policy ends with its lines there",
       [options, name, reason] { return End(*options, *name, *reason); },
       status);
   end->add_option("NAME", *name, "As it was created")->required();

@@ -120,6 +120,19 @@ absl::StatusOr<Caller> Callers::Of(
   return caller;
 }
 
+std::string Callers::WhyNoOperator(
+    const grpc::ServerContextBase& context) const {
+  if (!peers_.MayOperate(context.peer())) {
+    return "; users are operators on --operator-socket";
+  }
+  const auto without_token =
+      Resolve(peers_.IdentityOf(context), std::nullopt, /*may_operate=*/true);
+  return without_token.ok() && without_token->is_operator()
+             ? "; without the token this user is an operator: unset "
+               "HOLDFAST_TOKEN and HOLDFAST_TOKEN_FILE"
+             : "";
+}
+
 absl::StatusOr<Caller> Callers::OperatorOf(
     const grpc::ServerContextBase& context, absl::string_view act,
     absl::string_view object) const {
@@ -127,10 +140,7 @@ absl::StatusOr<Caller> Callers::OperatorOf(
   if (caller.ok() && !caller->is_operator()) {
     caller = absl::PermissionDeniedError(
         absl::StrCat(act, " is for operators, not for ", caller->client(), " (",
-                     caller->peer, ")",
-                     peers_.MayOperate(context.peer())
-                         ? ""
-                         : "; users are operators on --operator-socket"));
+                     caller->peer, ")", WhyNoOperator(context)));
   }
   if (!caller.ok()) Refuse(context, act, object, caller.status());
   return caller;

@@ -71,6 +71,9 @@ class Callers {
   // Like Of, without the audit log. UNAUTHENTICATED: also if the call has
   // several `authorization` values.
   absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;
+  // Returns how this client, who is no operator now, would be one, as the end
+  // of a sentence; empty: nothing is known.
+  std::string WhyNoOperator(const grpc::ServerContextBase& context) const;
   // Writes the refusal to the audit log.
   void Refuse(const grpc::ServerContextBase& context, absl::string_view act,
               absl::string_view object, const absl::Status& status) const;

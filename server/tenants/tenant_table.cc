@@ -242,15 +242,24 @@ std::shared_ptr<Tenant> TenantTable::OfName(const std::string& name,
   return OwnNamed(name, code_owner);
 }
 
+absl::Status TenantTable::NotTemporary(absl::string_view name) const {
+  for (const auto& tenant : named_) {
+    if (tenant->name() != name) continue;
+    return absl::NotFoundError(absl::StrCat(
+        name,
+        " is a tenant of the policy: remove it there and reload; this "
+        "ends tenants of CreateTenant (`holdfast tenants create`)"));
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "CreateTenant (`holdfast tenants create`) has made no tenant '",
+      absl::CEscape(name.substr(0, kMaxTenantName)), "', or it has ended"));
+}
+
 absl::StatusOr<std::shared_ptr<Tenant>> TenantTable::BeginEnd(
     absl::string_view name) {
   absl::MutexLock lock(&mutex_);
   const auto found = temporary_.find(name);
-  if (found == temporary_.end()) {
-    return absl::NotFoundError(absl::StrCat(
-        "no tenant '", absl::CEscape(name.substr(0, kMaxTenantName)),
-        "' was made by CreateTenant"));
-  }
+  if (found == temporary_.end()) return NotTemporary(name);
   Temporary& entry = found->second;
   entry.tenant->BeginEnd();
   entry.kept = DescriptorStore::Kept();

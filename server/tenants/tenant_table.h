@@ -160,6 +160,9 @@ class TenantTable {
     uint64_t kept_number = 0;
     DescriptorStore::Kept kept;
   };
+  // Returns the error for a name that no temporary tenant has.
+  absl::Status NotTemporary(absl::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Keeps the present record for the next daemon; replaces an earlier record.
   void Keep(Temporary& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the options of the tenant that a record describes, as the present

@@ -57,6 +57,11 @@ TEST_F(TenantsTest, AJobRunsWithItsTokenWithinItsQuotaAndEnds) {
 
   EXPECT_TRUE(absl::StrContains(listed.out, "\"gpu_seconds\":")) << listed.out;
 
+  const Outcome drain = Holdfast({"admin", "drain"}, job);
+  EXPECT_EQ(drain.exit_code, 1);
+  EXPECT_TRUE(absl::StrContains(drain.err, "unset HOLDFAST_TOKEN"))
+      << drain.err;
+
   const Outcome ended = Holdfast({"tenants", "end", "slurm-1"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_TRUE(absl::StrContains(ended.out, "s of GPU time")) << ended.out;
@@ -64,6 +69,23 @@ TEST_F(TenantsTest, AJobRunsWithItsTokenWithinItsQuotaAndEnds) {
   const Outcome refused = Holdfast({"sessions"}, job);
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_TRUE(absl::StrContains(refused.err, "names no tenant")) << refused.err;
+}
+
+TEST_F(TenantsTest, PrioritiesAreGivenByName) {
+  const Outcome help = Holdfast({"tenants", "create", "--help"});
+  EXPECT_TRUE(absl::StrContains(help.out, "CLASS:{low,normal,high}\n"))
+      << help.out;
+  const Outcome made =
+      Holdfast({"tenants", "create", "job", "--stream-priorities=high"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  const Outcome listed = Holdfast({"tenants", "ls", "--json"});
+  EXPECT_TRUE(absl::StrContains(listed.out, "\"stream_priorities\": \"high\""))
+      << listed.out;
+  const Outcome refused =
+      Holdfast({"tenants", "create", "x", "--stream-priorities=3"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(absl::StrContains(refused.err, "3 not in {low,normal,high}"))
+      << refused.err;
 }
 
 TEST_F(TenantsTest, AJobMayHaveMemoryReservedAndItsCompilationBounded) {

@@ -373,7 +373,7 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
                    "Where its bytes go: host, memory of the host; disk, the "
                    "daemon's --suspend-directory, for operators")
       ->check(CLI::IsMember({"host", "disk"}))
-      ->type_name("host|disk")
+      ->type_name("PLACE")
       ->capture_default_str();
   adder.AddVersioned("resume", "Bring a suspended version back to its device",
                      Resume);

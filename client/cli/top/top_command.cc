@@ -231,7 +231,7 @@ void AddTopCommand(CLI::App* app, CommonOptions* options,
       ->add_option("--sort", flags->sort,
                    "The column that sessions are sorted by, the largest first")
       ->check(CLI::IsMember(NamesOfOrders()))
-      ->type_name(absl::StrJoin(NamesOfOrders(), "|"))
+      ->type_name("COLUMN")
       ->capture_default_str();
   command
       ->add_option("--interval", flags->interval,

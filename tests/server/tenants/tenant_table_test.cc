@@ -124,6 +124,17 @@ TEST_F(TenantTableTest, ATokenIsItsTenantUntilThatEnds) {
   EXPECT_EQ(tenants_.OfToken(token), nullptr);
 }
 
+TEST_F(TenantTableTest, ATenantOfThePolicyEndsWithItsLinesThere) {
+  Policy policy;
+  policy.tenants = {{.name = "vision"}};
+  ASSERT_TRUE(tenants_.Apply(policy).ok());
+  const absl::Status status = tenants_.BeginEnd("vision").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "vision is a tenant of the policy: remove it"))
+      << status;
+}
+
 TEST_F(TenantTableTest, ANameIsFreeAgainOnlyWhenAllIsGone) {
   ASSERT_TRUE(tenants_.Create(Request("job-1")).ok());
   EXPECT_EQ(CodeOf(Request("job-1")), StatusCode::kAlreadyExists);
