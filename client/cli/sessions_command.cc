@@ -313,8 +313,9 @@ void AddSessionsCommand(CLI::App* app, CommonOptions* options,
   AddResumeCommand(command, options, status);
   AddQuotaCommand(command, options, status);
   command->add_flag("--usage", *usage,
-                    "Show what each holds, by kind, with its limits, and the "
-                    "sums; --json always has it");
+                    "Show what each holds, by kind, with its own limits, and "
+                    "the sums; `holdfast tenants ls` has the limits of its "
+                    "tenant; --json always has it");
 }
 
 }  // namespace holdfast::cli
