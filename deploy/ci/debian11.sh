@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The bundle and the programs of the wheel run on Debian 11, which has glibc 2.31 and the C++ library of GCC 10, as root
-# and as an ordinary user: every library finds every symbol, a daemon with the software device serves and confines its
-# executors as here, kernels run, and a C program compiles. The kernel is this machine's. Debian 11 has Python 3.9, so
-# the Python package is not tried.
+# The bundle and the programs of the wheel run on Debian 11, which has glibc 2.31 and the C++ library of GCC 10, as
+# root, also behind chroot, and as an ordinary user: every library finds every symbol, a daemon with the software device
+# serves and confines its executors as here, kernels run, and a C program compiles. The kernel is this machine's. Debian
+# 11 has Python 3.9, so the Python package is not tried.
 #
 # Usage: debian11.sh [ARCHIVE-OR-WHEEL...]     by default the bundle and the full wheel, which it builds
 # The system is made by mmdebstrap from a mirror, in a minute, and kept as $XDG_CACHE_HOME/holdfast/debian11.tar.
