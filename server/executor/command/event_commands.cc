@@ -63,10 +63,11 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> WaitOn(
   if (recording.number == 0) return nullptr;
   HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
   HOLDFAST_RETURN_IF_ERROR(resources.event_waits().Start());
-  HOLDFAST_RETURN_IF_ERROR(cuda::WaitValueAsync(
-      stream, event->AddressOf(recording), recording.number));
-  HOLDFAST_ASSIGN_OR_RETURN(auto passed,
-                            resources.watcher().RecordEvent(stream));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto passed, resources.watcher().RecordAfter(stream, [&] {
+        return cuda::WaitValueAsync(stream, event->AddressOf(recording),
+                                    recording.number);
+      }));
   resources.waits().Add(command.event(), command.stream(), recording.number,
                         passed);
   resources.event_waits().Add({event, recording, passed});

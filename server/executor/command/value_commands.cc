@@ -21,10 +21,10 @@ absl::Status Handle(const CommandContext& context,
     return cuda::BatchValuesAsync(*stream->stream, operands.operations);
   }
   HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
-  HOLDFAST_RETURN_IF_ERROR(
-      cuda::BatchValuesAsync(*stream->stream, operands.operations));
-  HOLDFAST_ASSIGN_OR_RETURN(auto passed,
-                            resources.watcher().RecordEvent(*stream->stream));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto passed, resources.watcher().RecordAfter(*stream->stream, [&] {
+        return cuda::BatchValuesAsync(*stream->stream, operands.operations);
+      }));
   resources.waits().Add(operands.awaited->semaphore, command.stream(),
                         operands.awaited->value, std::move(passed));
   return absl::OkStatus();

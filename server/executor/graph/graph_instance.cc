@@ -132,11 +132,13 @@ absl::Status GraphInstance::Upload(const cuda::Stream& stream) {
   return exec_->Upload(stream);
 }
 
-absl::Status GraphInstance::ReportWaits(Resources& resources,
-                                        const cuda::Stream& stream,
-                                        uint64_t handle) {
+absl::Status GraphInstance::LaunchWithWaits(Resources& resources,
+                                            const cuda::Stream& stream,
+                                            uint64_t handle) {
+  HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
   HOLDFAST_ASSIGN_OR_RETURN(const auto passed,
-                            resources.watcher().RecordEvent(stream));
+                            resources.watcher().RecordAfter(
+                                stream, [&] { return exec_->Launch(stream); }));
   int reported = 0;
   for (const auto& [position, awaited] : awaited_) {
     if (++reported > SemaphoreWaits::kMaxReported) break;
@@ -155,13 +157,9 @@ absl::Status GraphInstance::Launch(Resources& resources,
         " and uses memory of device ", owner,
         ", to which it has no access any more (DisablePeerAccess)"));
   }
-  if (!awaited_.empty()) {
-    HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
-  }
-  HOLDFAST_RETURN_IF_ERROR(exec_->Launch(stream));
-  if (!awaited_.empty()) {
-    HOLDFAST_RETURN_IF_ERROR(ReportWaits(resources, stream, handle));
-  }
+  HOLDFAST_RETURN_IF_ERROR(awaited_.empty()
+                               ? exec_->Launch(stream)
+                               : LaunchWithWaits(resources, stream, handle));
   for (const auto& event : recorded_) event->SetRecorded();
   for (size_t path = 0; path < current_->copies().size(); ++path) {
     const CopySum& sum = current_->copies()[path];

@@ -130,9 +130,9 @@ class GraphInstance {
   static void Release(SharedHolds holds, std::vector<Hold>* released);
   // Collects the events, devices, waits and kernels of a launch.
   void SumUses();
-  // Reports the waits of a launch that was given to the stream.
-  absl::Status ReportWaits(Resources& resources, const cuda::Stream& stream,
-                           uint64_t handle);
+  // Enqueues a launch and reports its waits. Fails only if it enqueues nothing.
+  absl::Status LaunchWithWaits(Resources& resources, const cuda::Stream& stream,
+                               uint64_t handle);
 
   // exec_ was made from source_, so the node handles of source_ name the nodes
   // of exec_. The parameters of exec_ are the parameters of current_, which has

@@ -90,10 +90,11 @@ absl::Status Handle(const CommandContext& context,
       SemaphoreResource * semaphore,
       ResolveSemaphore({resources, stream->device}, command));
   HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
-  HOLDFAST_RETURN_IF_ERROR(cuda::WaitValueAsync(
-      *stream->stream, semaphore->address, command.value()));
-  HOLDFAST_ASSIGN_OR_RETURN(auto passed,
-                            resources.watcher().RecordEvent(*stream->stream));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto passed, resources.watcher().RecordAfter(*stream->stream, [&] {
+        return cuda::WaitValueAsync(*stream->stream, semaphore->address,
+                                    command.value());
+      }));
   resources.waits().Add(command.semaphore(), command.stream(), command.value(),
                         std::move(passed));
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -50,6 +51,11 @@ class CompletionWatcher {
   absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream) {
     return events_->RecordEvent(stream);
+  }
+  // Gives work to `stream` and marks its end, as EventPool::RecordAfter does.
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordAfter(
+      const cuda::Stream& stream, absl::FunctionRef<absl::Status()> give) {
+    return events_->RecordAfter(stream, give);
   }
 
   // Calls `callback` when all of `events` have completed, perhaps before Watch

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/cuda/event.h"
@@ -24,6 +26,14 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
   absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
 
+  // Calls `give`, which gives work to `stream`, and returns an event that was
+  // recorded right after the work. Fails before `give` if there is no event,
+  // and with the error of `give`. If the driver accepts the work and refuses
+  // the recording, logs the refusal and returns an event that is reached: the
+  // device is in error, and the work counts as given.
+  absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordAfter(
+      const cuda::Stream& stream, absl::FunctionRef<absl::Status()> give);
+
  private:
   // The most free events. Over this limit, an event that is given back is
   // destroyed.
@@ -31,6 +41,8 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
 
   // Returns a free event of the stream's context, or a new one.
   absl::StatusOr<std::unique_ptr<cuda::Event>> Get(const cuda::Stream& stream);
+  // Returns the event as one that its last owner gives back.
+  std::shared_ptr<const cuda::Event> Share(std::unique_ptr<cuda::Event> event);
   // Called when the last owner releases an event.
   void GiveBack(std::unique_ptr<cuda::Event> event);
 

@@ -18,6 +18,7 @@ using holdfast::testing::InjectFault;
 using holdfast::testing::SoftwareContext;
 using holdfast::testing::SoftwareDriver;
 
+constexpr auto kCreate = &cuda::DriverApi::cuEventCreate;
 constexpr auto kRecord = &cuda::DriverApi::cuEventRecord;
 constexpr auto kSynchronize = &cuda::DriverApi::cuStreamSynchronize;
 
@@ -59,6 +60,34 @@ TEST_F(CompletionWatcherTest, OutputIsAskedForWhereKernelsMayPrint) {
   look();
   EXPECT_EQ(handed_on_, 2);
   EXPECT_EQ(CallsOf<kSynchronize>(), 1);
+}
+
+TEST_F(CompletionWatcherTest, WorkIsNotGivenIfItsEndCannotBeMarked) {
+  InjectFault<kCreate>(&api_, 1, CUDA_ERROR_OUT_OF_MEMORY);
+  bool given = false;
+  const auto mark = watcher_.RecordAfter(*stream_, [&] {
+    given = true;
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(mark.status())) << mark.status();
+  EXPECT_FALSE(given);
+}
+
+TEST_F(CompletionWatcherTest, WorkThatTheDriverAcceptsCountsAsGiven) {
+  InjectFault<kRecord>(&api_, 1, CUDA_ERROR_LAUNCH_FAILED);
+  const auto mark =
+      watcher_.RecordAfter(*stream_, [] { return absl::OkStatus(); });
+  ASSERT_OK(mark.status());
+  const auto reached = (*mark)->Query();
+  ASSERT_OK(reached.status());
+  EXPECT_TRUE(*reached);
+}
+
+TEST_F(CompletionWatcherTest, ARefusalOfTheWorkIsTheError) {
+  const auto mark =
+      watcher_.RecordAfter(*stream_, [] { return absl::AbortedError("no"); });
+  EXPECT_TRUE(absl::IsAborted(mark.status())) << mark.status();
+  EXPECT_EQ(CallsOf<kRecord>(), 0);
 }
 
 TEST_F(CompletionWatcherTest, AStreamThatIsBusyIsLeftForOtherWork) {
