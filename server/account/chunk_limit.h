@@ -24,7 +24,10 @@ inline uint64_t ChunkLimit(uint64_t buffer_bytes, size_t devices) {
   const auto add = [](uint64_t a, uint64_t b) {
     return a > Quota::kUnlimited - b ? Quota::kUnlimited : a + b;
   };
-  return add(add(buffer_bytes, buffer_bytes), devices * kChunkSlackOfDevice);
+  const uint64_t slack = devices > Quota::kUnlimited / kChunkSlackOfDevice
+                             ? Quota::kUnlimited
+                             : devices * kChunkSlackOfDevice;
+  return add(add(buffer_bytes, buffer_bytes), slack);
 }
 
 }  // namespace holdfast

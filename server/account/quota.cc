@@ -30,6 +30,11 @@ void Charge::Add(Charge other) {
     *this = std::move(other);
     return;
   }
+  if (other.amount_ == 0) return;
+  if (returning_ != other.returning_) {
+    EndReturn();
+    other.EndReturn();
+  }
   amount_ += std::exchange(other.amount_, 0);
 }
 
@@ -41,13 +46,21 @@ void Charge::Return(uint64_t part) {
 
 Charge Charge::Split(uint64_t part) {
   amount_ -= part;
-  return Charge(quota_, part);
+  Charge split(quota_, part);
+  split.returning_ = returning_;
+  return split;
 }
 
 void Charge::BeginReturn() {
   if (amount_ == 0 || std::exchange(returning_, true)) return;
   absl::MutexLock lock(&quota_->mutex_);
   quota_->returning_ += amount_;
+}
+
+void Charge::EndReturn() {
+  if (!std::exchange(returning_, false)) return;
+  absl::MutexLock lock(&quota_->mutex_);
+  quota_->returning_ -= amount_;
 }
 
 std::shared_ptr<Quota> Quota::Create(Options options) {

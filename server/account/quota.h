@@ -42,13 +42,14 @@ class Charge {
   // The quota that the amount is charged to; null if this charge is empty.
   const std::shared_ptr<Quota>& quota() const { return quota_; }
 
-  // Adds the amount of `other`. REQUIRES: this charge or `other` is empty, or
-  // both belong to the same quota and BeginReturn was called on neither.
+  // Adds the amount of `other`. If BeginReturn was called on one of the two
+  // alone, its announcement is withdrawn. REQUIRES: this charge or `other` is
+  // empty, or both belong to the same quota.
   void Add(Charge other);
   // Gives `part` of the amount back to the quota. REQUIRES: part <= amount().
   void Return(uint64_t part);
-  // Moves `part` of the amount to a new charge. REQUIRES: part <= amount(), and
-  // BeginReturn was not called.
+  // Moves `part` of the amount to a new charge. BeginReturn counts for the new
+  // charge, too, if it was called. REQUIRES: part <= amount().
   Charge Split(uint64_t part);
   // Announces that the amount will be given back as soon as a device has
   // finished with the resource. The amount counts until then; see
@@ -59,6 +60,8 @@ class Charge {
   friend class Quota;
   Charge(std::shared_ptr<Quota> quota, uint64_t amount)
       : quota_(std::move(quota)), amount_(amount) {}
+  // Reverses BeginReturn.
+  void EndReturn();
 
   std::shared_ptr<Quota> quota_;
   uint64_t amount_ = 0;

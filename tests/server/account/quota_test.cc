@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/account/account.h"
+#include "server/account/chunk_limit.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -185,6 +186,39 @@ TEST(QuotaTest, NothingIsSettledWhileFreedMemoryWouldMakeRoom) {
   EXPECT_OK(quota->Take(7).status());
 }
 
+TEST(QuotaTest, APartOfWhatIsReturningIsReturningToo) {
+  const auto quota = Make(100);
+  const auto never = [] {};
+  ASSERT_OK_AND_ASSIGN(Charge charge, quota->Take(100));
+  charge.BeginReturn();
+  Charge part = charge.Split(40);
+  EXPECT_FALSE(quota->IsSettled(100, never));
+  charge = Charge();
+  EXPECT_FALSE(quota->IsSettled(100, never));  // `part` is still to come.
+  part = Charge();
+  EXPECT_TRUE(quota->IsSettled(100, never));
+  // Nothing is returning any more, so a refusal is final.
+  ASSERT_OK_AND_ASSIGN(const Charge all, quota->Take(100));
+  EXPECT_TRUE(quota->IsSettled(1, never));
+}
+
+TEST(QuotaTest, ASumOfWhatIsReturningAndWhatIsNotIsNot) {
+  const auto quota = Make(100);
+  const auto never = [] {};
+  for (const bool first : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(Charge charge, quota->Take(60));
+    ASSERT_OK_AND_ASSIGN(Charge other, quota->Take(40));
+    (first ? charge : other).BeginReturn();
+    EXPECT_FALSE(quota->IsSettled(10, never));
+    charge.Add(std::move(other));
+    EXPECT_TRUE(quota->IsSettled(10, never));
+    charge.BeginReturn();
+    EXPECT_FALSE(quota->IsSettled(100, never));
+  }
+  ASSERT_OK_AND_ASSIGN(const Charge all, quota->Take(100));
+  EXPECT_TRUE(quota->IsSettled(1, never));
+}
+
 TEST(QuotaTest, WhatTheOtherProcessRefusesIsNotCounted) {
   uint64_t reserved = 0;
   const auto quota = Quota::Create(
@@ -306,6 +340,14 @@ TEST(QuotaTest, ALimitThatShrinksTakesNothingAwayAndGrantsNothing) {
   EXPECT_OK(quota->Take(1).status());
   EXPECT_FALSE(quota->Take(2).ok());
   EXPECT_EQ(quota->peak(), 8u);
+}
+
+TEST(ChunkLimitTest, SaturatesInEachPart) {
+  EXPECT_EQ(ChunkLimit(100, 2), 200 + 2 * kChunkSlackOfDevice);
+  EXPECT_EQ(ChunkLimit(Quota::kUnlimited, 0), Quota::kUnlimited);
+  EXPECT_EQ(ChunkLimit(Quota::kUnlimited / 2, 1), Quota::kUnlimited);
+  constexpr size_t kTooMany = Quota::kUnlimited / kChunkSlackOfDevice + 1;
+  EXPECT_EQ(ChunkLimit(0, kTooMany), Quota::kUnlimited);
 }
 
 TEST(AccountTest, ChunksOfAllDevicesAreOneFigure) {
