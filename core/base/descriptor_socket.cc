@@ -60,6 +60,11 @@ absl::StatusOr<std::string> SendFd(const std::string& path,
   char answer[kMaxAnswerBytes];
   const ssize_t size = recv(socket.get(), answer, sizeof answer, 0);
   if (size < 0) return Unavailable(path);
+  if (size == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("the descriptor socket unix:", path,
+                     ": the executor closed the connection without an answer"));
+  }
   if (size == 1 && answer[0] == '\0') return token;
   return absl::FailedPreconditionError(absl::StrCat(
       "the executor at unix:", path, " did not take a descriptor: ",
