@@ -155,35 +155,39 @@ absl::StatusOr<SharedResource> ExportRegistry::RedeemForeign(
   return Take(found);
 }
 
+// The result holds the chunk, so nothing large is destroyed with the entry.
 SharedResource ExportRegistry::Take(Entries::iterator entry) {
   SharedResource resource = entry->second.resource;
-  if (--entry->second.imports_left == 0) Remove(entry);
+  if (--entry->second.imports_left == 0) static_cast<void>(Remove(entry));
   return resource;
 }
 
-void ExportRegistry::Remove(Entries::iterator entry) {
+ExportRegistry::Entries::node_type ExportRegistry::Remove(
+    Entries::iterator entry) {
   const auto count = of_session_.find(entry->second.session);
   if (--count->second == 0) of_session_.erase(count);
-  entries_.erase(entry);
+  return entries_.extract(entry);
 }
 
 absl::Status ExportRegistry::Revoke(absl::string_view token,
                                     const std::string& session) {
+  Entries::node_type removed;
   absl::MutexLock lock(&mutex_);
   const auto found = entries_.find(ToBytes(Sha256(token)));
   if (found == entries_.end()) return absl::OkStatus();
   if (found->second.session != session) {
     return absl::NotFoundError("no export of this session has this token");
   }
-  Remove(found);
+  removed = Remove(found);
   return absl::OkStatus();
 }
 
 void ExportRegistry::EndSession(const std::string& session) {
+  Removed removed;
   absl::MutexLock lock(&mutex_);
   for (auto it = entries_.begin(); it != entries_.end();) {
     const auto entry = it++;
-    if (entry->second.session == session) Remove(entry);
+    if (entry->second.session == session) removed.push_back(Remove(entry));
   }
 }
 
@@ -218,27 +222,32 @@ void ExportRegistry::ReportOrphans(v1::MemoryTotals* totals) const {
 }
 
 // Sleeps until the first token's time; one that comes earlier wakes it.
-void ExportRegistry::RemoveExpired() {
+std::optional<ExportRegistry::Removed> ExportRegistry::AwaitExpired() {
   absl::MutexLock lock(&mutex_);
-  while (!stopping_) {
-    const absl::Time until = next_end_;
-    const auto changed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return stopping_ || next_end_ < until;
-    };
-    if (mutex_.AwaitWithTimeout(absl::Condition(&changed),
-                                until - SteadyNow())) {
-      continue;
+  const absl::Time until = next_end_;
+  const auto changed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || next_end_ < until;
+  };
+  const bool early =
+      mutex_.AwaitWithTimeout(absl::Condition(&changed), until - SteadyNow());
+  if (stopping_) return std::nullopt;
+  Removed removed;
+  if (early) return removed;
+  next_end_ = absl::InfiniteFuture();
+  const absl::Time now = SteadyNow();
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const auto entry = it++;
+    if (entry->second.end <= now) {
+      removed.push_back(Remove(entry));
+    } else {
+      next_end_ = std::min(next_end_, entry->second.end);
     }
-    next_end_ = absl::InfiniteFuture();
-    const absl::Time now = SteadyNow();
-    for (auto it = entries_.begin(); it != entries_.end();) {
-      const auto entry = it++;
-      if (entry->second.end <= now) {
-        Remove(entry);
-      } else {
-        next_end_ = std::min(next_end_, entry->second.end);
-      }
-    }
+  }
+  return removed;
+}
+
+void ExportRegistry::RemoveExpired() {
+  while (AwaitExpired().has_value()) {
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -128,13 +129,21 @@ class ExportRegistry {
   // The key is the token's SHA-256, so that the time of a look-up reveals
   // nothing about tokens.
   using Entries = std::map<std::string, Entry>;
+  // Entries that were removed. One may hold the last reference to a chunk,
+  // whose destructor may take seconds, so the destructor runs without the lock.
+  using Removed = std::vector<Entries::node_type>;
 
   absl::StatusOr<Entries::iterator> Find(absl::string_view token)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   SharedResource Take(Entries::iterator entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Remove(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] Entries::node_type Remove(Entries::iterator entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The thread's loop.
   void RemoveExpired();
+  // Waits until next_end_, and removes the entries whose time is over. Returns
+  // nullopt if the registry ends.
+  std::optional<Removed> AwaitExpired();
 
   std::string descriptor_address_;
   mutable absl::Mutex mutex_;
