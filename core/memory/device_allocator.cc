@@ -355,13 +355,17 @@ absl::Status DeviceAllocator::CheckSize(uint64_t size) const {
 absl::Status DeviceAllocator::Free(const Allocation& allocation,
                                    const cuda::Stream* stream) {
   const Block& block = allocation.block;
-  if (checked_) HOLDFAST_RETURN_IF_ERROR(Withdraw(allocation, stream));
   if (stream == nullptr) {
+    if (checked_) HOLDFAST_RETURN_IF_ERROR(Withdraw(allocation, nullptr));
     statistics_.used -= block.size;
     ReleaseBlock(block);
     return absl::OkStatus();
   }
-  HOLDFAST_ASSIGN_OR_RETURN(auto done, RecordEvent(*stream));
+  HOLDFAST_ASSIGN_OR_RETURN(auto done, TakeEvent());
+  // Without an event to mark the end, the buffer would be withdrawn and stay
+  // allocated.
+  if (checked_) HOLDFAST_RETURN_IF_ERROR(Withdraw(allocation, stream));
+  HOLDFAST_RETURN_IF_ERROR(done->Record(*stream));
   pending_.push_back({block, stream->id(), std::move(done)});
   statistics_.used -= block.size;
   statistics_.pending += block.size;
@@ -385,16 +389,10 @@ absl::Status DeviceAllocator::Withdraw(const Allocation& allocation,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<cuda::Event>> DeviceAllocator::RecordEvent(
-    const cuda::Stream& stream) {
-  std::unique_ptr<cuda::Event> event;
-  if (spare_events_.empty()) {
-    HOLDFAST_ASSIGN_OR_RETURN(event, cuda::Event::Create(context_, {}));
-  } else {
-    event = std::move(spare_events_.back());
-    spare_events_.pop_back();
-  }
-  HOLDFAST_RETURN_IF_ERROR(event->Record(stream));
+absl::StatusOr<std::unique_ptr<cuda::Event>> DeviceAllocator::TakeEvent() {
+  if (spare_events_.empty()) return cuda::Event::Create(context_, {});
+  std::unique_ptr<cuda::Event> event = std::move(spare_events_.back());
+  spare_events_.pop_back();
   return event;
 }
 

@@ -247,8 +247,8 @@ class DeviceAllocator {
   bool IsEmpty(uint32_t adopted) const;
   // RESOURCE_EXHAUSTED: `size` is more than the memory of the whole device.
   absl::Status CheckSize(uint64_t size) const;
-  absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
-      const cuda::Stream& stream);
+  // Returns a spare event or a new one, for the caller to record.
+  absl::StatusOr<std::unique_ptr<cuda::Event>> TakeEvent();
   // Releases pending blocks whose streams have reached the free. Checks at most
   // 16 blocks. If the driver checks buffers, keeps the last 64 MiB of blocks
   // pending.

@@ -632,6 +632,19 @@ TEST_F(CheckedAllocatorTest, ABufferIsThereUntilItsStreamHasReachedTheFree) {
   EXPECT_OK(allocator->Free(next, nullptr));
 }
 
+TEST_F(CheckedAllocatorTest, AFreeThatFailsLeavesTheBuffer) {
+  const auto allocator = Make();
+  ASSERT_OK_AND_ASSIGN(const Allocation made,
+                       allocator->Allocate(100, stream_.get()));
+  InjectFault<&DriverApi::cuEventCreate>(&api_, 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_TRUE(absl::IsResourceExhausted(allocator->Free(made, stream_.get())));
+  EXPECT_OK(stream_->Synchronize());
+  EXPECT_EQ(Told::SizeAt(made.address), 100u);
+  EXPECT_OK(allocator->Free(made, stream_.get()));
+  EXPECT_OK(stream_->Synchronize());
+  EXPECT_EQ(Told::SizeAt(made.address), 0u);
+}
+
 TEST_F(CheckedAllocatorTest, WhatIsFreedServesBeforeMemoryRunsOut) {
   const auto allocator = Make(kSmallest);
   for (int i = 0; i < 50; ++i) {
