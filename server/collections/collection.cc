@@ -128,7 +128,7 @@ bool Collection::GoesUnread(const Entry& entry) const {
          entry.readers->AllLeft();
 }
 
-std::vector<uint64_t> Collection::RetireOld() {
+std::vector<uint64_t> Collection::RetireOld(Versions* ended) {
   std::vector<uint64_t> retired;
   uint32_t newer = 0;
   for (auto entry = versions_.rbegin(); entry != versions_.rend(); ++entry) {
@@ -138,7 +138,7 @@ std::vector<uint64_t> Collection::RetireOld() {
       const bool stays = keep_ == 0 || ++newer <= keep_;
       if (stays || entry->second.pinned) continue;
     }
-    entry->second.Retire();
+    entry->second.Retire(ended);
     retired.push_back(entry->first);
   }
   Gone();
@@ -146,20 +146,21 @@ std::vector<uint64_t> Collection::RetireOld() {
   return retired;
 }
 
-std::vector<uint64_t> Collection::RetireUnused(uint64_t version) {
+std::vector<uint64_t> Collection::RetireUnused(uint64_t version,
+                                               Versions* ended) {
   const auto found = versions_.find(version);
   // Another reader may have come in the meantime.
   if (found == versions_.end() || !GoesUnread(found->second)) return {};
-  found->second.Retire();
+  found->second.Retire(ended);
   return {version};
 }
 
-std::vector<uint64_t> Collection::Retire(uint64_t version) {
+std::vector<uint64_t> Collection::Retire(uint64_t version, Versions* ended) {
   std::vector<uint64_t> retired;
   for (auto& [number, entry] : versions_) {
     if (version != 0 && version != number) continue;
     if (entry.kept != nullptr) retired.push_back(number);
-    entry.Retire();
+    entry.Retire(ended);
   }
   return retired;
 }

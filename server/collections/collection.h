@@ -113,16 +113,20 @@ class Collection {
   // record replaces the previous one. KeptNumber REQUIRES: the version exists.
   uint64_t kept_number = 0;
   uint64_t& KeptNumber(uint64_t version);
+  // Versions whose memory may end with this reference, which may take seconds.
+  // The functions that retire add them to `ended`; the caller destroys `ended`
+  // after it has released its lock.
+  using Versions = std::vector<std::shared_ptr<const CollectionVersion>>;
   // Retires unpinned versions that are not among the `keep` latest. If the
   // collection is configured with `until_unreferenced`, also retires unpinned
   // versions that all readers have left. Returns the numbers, ascending.
-  std::vector<uint64_t> RetireOld();
+  std::vector<uint64_t> RetireOld(Versions* ended);
   // Retires this version only if `until_unreferenced` demands it. Returns its
   // number if it was retired.
-  std::vector<uint64_t> RetireUnused(uint64_t version);
+  std::vector<uint64_t> RetireUnused(uint64_t version, Versions* ended);
   // Retires this version, or all if `version` is 0, pinned or not. Returns the
   // numbers, ascending.
-  std::vector<uint64_t> Retire(uint64_t version);
+  std::vector<uint64_t> Retire(uint64_t version, Versions* ended);
 
   // Returns false for an unknown version.
   bool pinned(uint64_t version) const;
@@ -199,9 +203,10 @@ class Collection {
     bool pinned = false;
     Memory memory = Memory::kResident;
 
-    void Retire() {
+    void Retire(Versions* ended) {
       pinned = false;
-      kept.reset();
+      if (kept != nullptr) ended->push_back(std::move(kept));
+      kept = nullptr;
       record = DescriptorStore::Kept();
     }
   };

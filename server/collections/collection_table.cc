@@ -116,6 +116,7 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
   HOLDFAST_RETURN_IF_ERROR(CheckContents(contents, sizes));
   contents.clear_buffers();
   const Key key{client, contents.name()};
+  Collection::Versions ended;
   absl::MutexLock lock(&mutex_);
   HOLDFAST_RETURN_IF_ERROR(claims_.MayWrite(key, session));
   RemoveGone(client);
@@ -139,16 +140,17 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
   KeepWriter(key);
   watchers_.Tell(collection, v1::CollectionChange::KIND_COMMITTED, {number});
   watchers_.Tell(collection, v1::CollectionChange::KIND_RETIRED,
-                 collection.RetireOld());
+                 collection.RetireOld(&ended));
   return summary;
 }
 
 void CollectionTable::NoteUnused(const Key& key, uint64_t version) {
+  Collection::Versions ended;
   absl::MutexLock lock(&mutex_);
   const auto found = collections_.find(key);
   if (found == collections_.end()) return;
   watchers_.Tell(found->second, v1::CollectionChange::KIND_RETIRED,
-                 found->second.RetireUnused(version));
+                 found->second.RetireUnused(version, &ended));
 }
 
 void CollectionTable::Keep(Collection& collection) {
@@ -282,26 +284,40 @@ absl::StatusOr<v1::DescribeCollectionResponse> CollectionTable::Describe(
 
 absl::StatusOr<uint32_t> CollectionTable::Delete(
     const Viewer& viewer, const v1::DeleteCollectionRequest& request) {
-  absl::MutexLock lock(&mutex_);
-  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
-  Collection& collection = found->second;
-  if (request.version() != 0) {
-    HOLDFAST_RETURN_IF_ERROR(collection.Find(request.version()).status());
+  Collection::Versions ended;
+  std::string owner;
+  {
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto found,
+                              FindOwn(viewer, request.name()));
+    Collection& collection = found->second;
+    if (request.version() != 0) {
+      HOLDFAST_RETURN_IF_ERROR(collection.Find(request.version()).status());
+    }
+    HOLDFAST_RETURN_IF_ERROR(collection.CheckNotPinned(request.version()));
+    watchers_.Tell(collection, v1::CollectionChange::KIND_DELETED,
+                   collection.Retire(request.version(), &ended));
+    owner = collection.owner();
   }
-  HOLDFAST_RETURN_IF_ERROR(collection.CheckNotPinned(request.version()));
-  const std::vector<uint64_t> deleted = collection.Retire(request.version());
-  watchers_.Tell(collection, v1::CollectionChange::KIND_DELETED, deleted);
-  if (collection.Gone()) collections_.erase(found);
-  return static_cast<uint32_t>(deleted.size());
+  const auto deleted = static_cast<uint32_t>(ended.size());
+  ended.clear();
+  absl::MutexLock lock(&mutex_);
+  RemoveGone(owner);
+  return deleted;
 }
 
 void CollectionTable::DeleteAllOf(const std::string& client) {
-  absl::MutexLock lock(&mutex_);
-  for (auto it = collections_.lower_bound({client, ""});
-       it != collections_.end() && it->first.first == client; ++it) {
-    watchers_.Tell(it->second, v1::CollectionChange::KIND_DELETED,
-                   it->second.Retire(0));
+  Collection::Versions ended;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (auto it = collections_.lower_bound({client, ""});
+         it != collections_.end() && it->first.first == client; ++it) {
+      watchers_.Tell(it->second, v1::CollectionChange::KIND_DELETED,
+                     it->second.Retire(0, &ended));
+    }
   }
+  ended.clear();
+  absl::MutexLock lock(&mutex_);
   RemoveGone(client);
 }
 
@@ -320,6 +336,7 @@ std::map<std::string, uint64_t> CollectionTable::BytesByClient() const {
 
 absl::Status CollectionTable::Configure(
     const Viewer& viewer, const v1::ConfigureCollectionRequest& request) {
+  Collection::Versions ended;
   absl::MutexLock lock(&mutex_);
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, request.name()));
   Collection& collection = found->second;
@@ -332,7 +349,7 @@ absl::Status CollectionTable::Configure(
   }
   for (const uint64_t number : pins) KeepVersion(collection, number);
   watchers_.Tell(collection, v1::CollectionChange::KIND_RETIRED,
-                 collection.RetireOld());
+                 collection.RetireOld(&ended));
   return absl::OkStatus();
 }
 

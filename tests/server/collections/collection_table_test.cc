@@ -537,5 +537,45 @@ TEST_F(CollectionTableTest, AChunkOfSeveralVersionsCountsOnce) {
   EXPECT_EQ(table_.BytesByClient()[kAnna], 1024u);
 }
 
+// The end of a version's memory may take seconds. Its charge calls the table
+// here, which hangs if the table's lock is held.
+TEST_F(CollectionTableTest, MemoryOfVersionsEndsWithoutTheLock) {
+  uint64_t ended = 0;
+  const auto quota =
+      Quota::Create({.name = "memory",
+                     .unit = "bytes",
+                     .reserve = [](uint64_t) { return absl::OkStatus(); },
+                     .release =
+                         [&](uint64_t) {
+                           table_.List({kAnna});
+                           ++ended;
+                         }});
+  const auto commit = [&](const std::string& name) {
+    ASSERT_TRUE(table_
+                    .Commit(kAnna, "s-1", Contents(name), OneBuffer(),
+                            {.charges = {Charged(quota)}, .visibility = {}})
+                    .ok());
+  };
+  commit("weights");
+  commit("weights");  // keeps the latest alone
+  EXPECT_EQ(ended, 1u);
+  v1::DeleteCollectionRequest request;
+  request.set_name("weights");
+  EXPECT_EQ(*table_.Delete({kAnna}, request), 1u);
+  EXPECT_EQ(ended, 2u);
+  commit("weights");
+  table_.DeleteAllOf(kAnna);
+  EXPECT_EQ(ended, 3u);
+  ASSERT_TRUE(Configure([](auto& r) { r.set_keep(2); }).code() ==
+              absl::StatusCode::kNotFound);
+  commit("weights");
+  ASSERT_TRUE(Configure([](auto& r) { r.set_keep(2); }).ok());
+  commit("weights");
+  ASSERT_TRUE(Configure([](auto& r) { r.set_keep(1); }).ok());
+  EXPECT_EQ(ended, 4u);
+  table_.DeleteAllOf(kAnna);
+  EXPECT_EQ(ended, 5u);
+}
+
 }  // namespace
 }  // namespace holdfast::collections
