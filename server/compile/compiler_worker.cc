@@ -70,7 +70,9 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
     const CompileCaller& caller) {
   ++jobs_;
   const absl::Status sent = process_->channel().Send(job, fd);
-  if (!sent.ok()) return WithPrefix(Describe(job), Failure(sent, time_limit));
+  if (!sent.ok()) {
+    return WithPrefix(Describe(job), NotSent(sent, time_limit));
+  }
   internal::FromCompiler reply;
   absl::StatusOr<UniqueFd> object = Await(&reply, time_limit, caller);
   // The daemon has no descriptor left for what the worker has sent.
@@ -102,6 +104,18 @@ absl::StatusOr<UniqueFd> CompilerWorker::Await(internal::FromCompiler* reply,
     }
     if (caller.gone()) return absl::CancelledError("the caller has gone");
   }
+}
+
+absl::Status CompilerWorker::NotSent(const absl::Status& sent,
+                                     absl::Duration time_limit) {
+  if (absl::IsUnavailable(sent)) return Failure(sent, time_limit);
+  if (!absl::IsDeadlineExceeded(sent)) return sent;
+  usable_ = false;
+  lost_ = true;
+  process_->Kill();
+  return absl::UnavailableError(
+      absl::StrCat("the compiler worker (pid ", process_->pid(),
+                   ") did not take the job and was killed: ", sent.message()));
 }
 
 absl::Status CompilerWorker::Failure(const absl::Status& received,

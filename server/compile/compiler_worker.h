@@ -51,6 +51,7 @@ class CompilerWorker {
   //  CANCELLED: the caller has gone.
   //  RESOURCE_EXHAUSTED: the process needs more memory than it may have, or the
   //    daemon is at its limit of descriptors.
+  //  UNAVAILABLE: the process did not take the job.
   //  ABORTED: the compiler crashed. The last 4 KiB of its stderr are the log of
   //    the ErrorDetail.
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
@@ -79,6 +80,10 @@ class CompilerWorker {
   absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
                                  absl::Duration time_limit,
                                  const CompileCaller& caller);
+
+  // Returns the error of a job that the process did not get. `sent` is the
+  // error of the channel. Ends the process if it is gone or does not read.
+  absl::Status NotSent(const absl::Status& sent, absl::Duration time_limit);
 
   // Returns the error of a process that did not answer, and ends the process.
   // `received` is the error of the channel.

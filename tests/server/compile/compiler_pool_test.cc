@@ -23,6 +23,7 @@
 #include "core/base/memfd.h"
 #include "core/base/sanitizer.h"
 #include "core/compile/compile_options.h"
+#include "server/channel/channel.h"
 #include "server/process/spawner.h"
 #include "tests/server/testing/endless_source.h"
 
@@ -154,6 +155,21 @@ TEST_F(CompilerPoolTest, ErrorHasTheLogAndTheWorkerGoesOn) {
   EXPECT_NE(detail->log.find("test.cu(1): error:"), std::string::npos)
       << detail->log;
   const pid_t worker = last_pid_;
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+  EXPECT_EQ(last_pid_, worker);
+}
+
+// A job that does not reach the worker is no crash of the compiler.
+TEST_F(CompilerPoolTest, JobThatCannotBeSentLeavesTheWorker) {
+  CompilerPool& pool = Pool();
+  ASSERT_TRUE(pool.Prestart().ok());
+  const pid_t worker = last_pid_;
+  const absl::Status status =
+      Compile(pool, Request(std::string(Channel::kMaxMessageBytes, ' ')))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "over the limit")) << status;
+  EXPECT_EQ(pool.statistics().workers_lost, 0);
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
   EXPECT_EQ(last_pid_, worker);
 }
