@@ -86,6 +86,7 @@ Ticket Event::ticket() const {
 }
 
 CUresult Event::Query() const {
+  ticket().RunLeft();
   const bool done = shared_ == nullptr ? ticket().Done()
                                        : shared_->Reached(shared_->recorded());
   return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;

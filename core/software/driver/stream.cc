@@ -84,6 +84,10 @@ bool Ticket::WaitBriefly() const {
   return true;
 }
 
+void Ticket::RunLeft() const {
+  if (!Done() && stream_ != nullptr) stream_->RunLeft();
+}
+
 bool Ticket::HeldUp() const { return stream_ != nullptr && stream_->held_up(); }
 
 Stream::Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
@@ -162,6 +166,7 @@ void Stream::Wait(uint64_t sequence, bool help) {
 
 bool Stream::WaitBriefly(uint64_t sequence) {
   MutexLock lock(&mutex_);
+  RunLeftLocked();
   if (completed_.load() >= sequence) return true;
   next_wanted_ = std::min(next_wanted_, sequence);
   done_.WaitFor(&mutex_, kMoment);
@@ -170,7 +175,28 @@ bool Stream::WaitBriefly(uint64_t sequence) {
 
 void Stream::DrainUnlessHeldUp() {
   const uint64_t last = enqueued_;
+  RunLeft();
   while (!held_up_ && !WaitBriefly(last)) {
+  }
+}
+
+void Stream::RunLeft() {
+  MutexLock lock(&mutex_);
+  RunLeftLocked();
+}
+
+void Stream::RunLeftLocked() {
+  while (ReadyLocked() && !has_worker_ && !WakeWorker()) {
+    ForgetRefusal();
+    const Operation& next = queue_.front();
+    held_up_ = std::any_of(next.after.begin(), next.after.end(),
+                           [](const Ticket& t) { return t.HeldUp(); });
+    if (!next.is_brief ||
+        !std::all_of(next.after.begin(), next.after.end(),
+                     [](const Ticket& t) { return t.Done(); })) {
+      return;
+    }
+    RunNext();
   }
 }
 

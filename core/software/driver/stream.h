@@ -49,6 +49,8 @@ class Ticket {
   // Blocks until the point is reached, and returns Done(). Blocks for at most
   // 1 ms if the point belongs to a stream.
   bool WaitBriefly() const;
+  // Calls Stream::RunLeft; does nothing for a point in a graph.
+  void RunLeft() const;
   // Returns true if the stream is held up (Stream::held_up); false for a point
   // in a graph.
   bool HeldUp() const;
@@ -91,13 +93,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<Ticket> after;
     // True: `run` is called even if a kernel has faulted.
     bool even_after_fault = false;
+    // True: `run` is short and waits for nothing, so that any thread may run
+    // the operation (RunLeft).
+    bool is_brief = false;
   };
 
   // The thread that runs an operation.
   enum class Runner {
     kWorker,  // the stream's thread
     kCaller,  // the caller, in Enqueue, if the stream is idle; else kWorker
-    kWaiter,  // a thread that waits with help; the caller must wait next
+    kWaiter,  // a thread that waits with help or calls RunLeft
   };
 
   // Only Context makes streams, and keeps each stream until the stream is idle.
@@ -119,17 +124,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // The worker ends after a second without work. Returns false if the system
   // allows no thread; LastRefusal has the reason.
   [[nodiscard]] bool StartWorker();
+  // Goes on with operations that no thread runs, because the system allowed no
+  // thread when they were enqueued: starts the worker, or, if there is still no
+  // thread, runs brief operations whose points are reached. Does not block. All
+  // threads that wait for the stream or query it call RunLeft.
+  void RunLeft();
   // Returns the point after all operations that are enqueued now.
   Ticket Tail();
   // Blocks until Tail() is reached, and runs operations meanwhile.
   void Drain() { Tail().Wait(/*help=*/true); }
-  // Blocks until Tail() is reached or the stream is held up. Does not run
-  // operations itself. Calls that free memory use it, because they must not
-  // wait for a value that may never be written.
+  // Blocks until Tail() is reached or the stream is held up. Runs no operations
+  // except as RunLeft does. Calls that free memory use it, because they must
+  // not wait for a value that may never be written.
   void DrainUnlessHeldUp();
 
-  // Returns true if the running operation waits for a value in memory, or for a
-  // stream that is held up.
+  // Returns true if the running operation, or the next one if none can run
+  // without a thread, waits for a value in memory or for a stream that is held
+  // up.
   bool held_up() const { return held_up_; }
   // Sets the result of held_up(). REQUIRES: called by an operation that this
   // stream is running.
@@ -171,6 +182,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool ReadyLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !running_ && !queue_.empty();
   }
+  // RunLeft. Unlocks mutex_ meanwhile.
+  void RunLeftLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Runs the oldest queued operation. Unlocks mutex_ meanwhile.
   void RunNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits for the points in `after` without `help`, and then runs the

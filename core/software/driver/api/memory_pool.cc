@@ -139,12 +139,12 @@ std::optional<Region> Remove(MemoryMap& memory, CUdeviceptr pointer) {
 }
 
 // Drops the reference to memory, which may be the last one, when the stream has
-// come to this point. The next thread that works for the stream does it if
-// there is none now.
+// come to this point. Stream::RunLeft does it if the system allows no thread.
 void DropInOrder(Stream& stream, std::shared_ptr<void> memory) {
   const Stream::Operation release{.run = [memory = std::move(memory)] {},
                                   .after = {},
-                                  .even_after_fault = true};
+                                  .even_after_fault = true,
+                                  .is_brief = true};
   if (stream.Enqueue(release, Stream::Runner::kCaller).has_value()) return;
   stream.Enqueue(release, Stream::Runner::kWaiter);
   ForgetRefusal();

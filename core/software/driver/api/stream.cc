@@ -86,6 +86,7 @@ CUresult cuStreamQuery(CUstream handle) {
   return WithStream(handle, [](Driver& driver, Stream& stream) {
     CUresult refused;
     if (RefusedByCapture(driver, stream, &refused)) return refused;
+    if (!stream.Idle()) stream.RunLeft();
     if (!stream.Idle()) return CUDA_ERROR_NOT_READY;
     return LastFault();
   });

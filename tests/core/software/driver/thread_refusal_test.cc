@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ namespace {
 
 using ::holdfast::testing::MemoryLimit;
 using ::holdfast::testing::SoftwareContext;
+using ::holdfast::testing::SoftwareDriver;
 using ::holdfast::testing::StatusIs;
 using ::holdfast::testing::ThreadRefusal;
 
@@ -106,6 +108,66 @@ TEST_F(ThreadRefusalTest, AnEventBehindWorkIsRefusedAndStaysWhereItWas) {
   Signal();
   EXPECT_OK(other->Synchronize());
   EXPECT_OK(event->Synchronize());
+}
+
+// A free in a stream that waits for the default stream, which waits for
+// `Signal`.
+class FreeTest : public ThreadRefusalTest {
+ protected:
+  void SetUp() override {
+    if (!ThreadRefusal::kWorks) GTEST_SKIP();
+    ASSERT_NO_FATAL_FAILURE(ThreadRefusalTest::SetUp());
+    ASSERT_EQ(api_.cuCtxSetCurrent(context_->handle()), CUDA_SUCCESS);
+    ASSERT_OK_AND_ASSIGN(
+        blocking_, cuda::Stream::Create(context_, {.non_blocking = false}));
+    CUdeviceptr freed = 0;
+    ASSERT_EQ(api_.cuMemAllocAsync(&freed, 64, blocking_->handle()),
+              CUDA_SUCCESS);
+    ASSERT_EQ(api_.cuMemAlloc(&other_, 64), CUDA_SUCCESS);
+    ASSERT_EQ(
+        api_.cuStreamWaitValue64(CU_STREAM_LEGACY, memory_->device_address(), 1,
+                                 CU_STREAM_WAIT_VALUE_EQ),
+        CUDA_SUCCESS);
+    refusal_.emplace();
+    ASSERT_EQ(api_.cuMemFreeAsync(freed, blocking_->handle()), CUDA_SUCCESS);
+  }
+
+  const cuda::DriverApi& api_ = SoftwareDriver().api;
+  std::unique_ptr<cuda::Stream> blocking_;
+  CUdeviceptr other_ = 0;
+  std::optional<ThreadRefusal> refusal_;
+};
+
+TEST_F(FreeTest, ThatNoThreadDoesHoldsUpNoFreeOfOtherMemory) {
+  EXPECT_EQ(api_.cuMemFree(other_), CUDA_SUCCESS);
+  EXPECT_EQ(api_.cuStreamQuery(blocking_->handle()), CUDA_ERROR_NOT_READY);
+  Signal();
+  EXPECT_OK(blocking_->Synchronize());
+}
+
+TEST_F(FreeTest, ThatNoThreadDoesIsDoneByAFreeOfOtherMemory) {
+  Signal();
+  ASSERT_EQ(api_.cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
+  EXPECT_EQ(api_.cuMemFree(other_), CUDA_SUCCESS);
+  EXPECT_EQ(api_.cuStreamQuery(blocking_->handle()), CUDA_SUCCESS);
+}
+
+TEST_F(FreeTest, ThatNoThreadDoesIsDoneByAQuery) {
+  Signal();
+  ASSERT_EQ(api_.cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
+  EXPECT_EQ(api_.cuStreamQuery(blocking_->handle()), CUDA_SUCCESS);
+  EXPECT_EQ(api_.cuMemFree(other_), CUDA_SUCCESS);
+}
+
+// The default stream has a thread, which waits for the free.
+TEST_F(FreeTest, ThatNoThreadDoesIsDoneForAStreamThatWaits) {
+  ASSERT_EQ(
+      api_.cuStreamWaitValue64(CU_STREAM_LEGACY, memory_->device_address(), 1,
+                               CU_STREAM_WAIT_VALUE_EQ),
+      CUDA_SUCCESS);
+  Signal();
+  EXPECT_EQ(api_.cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
+  EXPECT_EQ(api_.cuMemFree(other_), CUDA_SUCCESS);
 }
 
 }  // namespace
