@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/settings.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -14,12 +12,12 @@
 #include "absl/strings/str_split.h"
 #include "core/base/machine_memory.h"
 #include "core/software/driver/trace.h"
+#include "core/software/runtime/thread_count.h"
 
 namespace holdfast::software {
 namespace {
 
 constexpr size_t kAlignment = 2 << 20;
-constexpr int kMaxThreads = 1024;
 
 // A device's share of half of the memory.
 size_t ShareOfMemory(size_t memory, int devices) {
@@ -52,12 +50,6 @@ int FindDevice(absl::string_view choice,
   return found;
 }
 
-int UsableCpus() {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
-  return std::max(CPU_COUNT(&cpus), 1);
-}
-
 // Calls parse(value) if the variable is set; complains if it returns false.
 template <typename Parse>
 void Read(const char* variable, Parse parse) {
@@ -68,7 +60,7 @@ void Read(const char* variable, Parse parse) {
 
 Settings ReadEnvironment() {
   Settings s;
-  s.threads = UsableCpus();
+  s.threads = ThreadCount();
   Read("HOLDFAST_SOFTWARE_DEVICES", [&](const char* value) {
     return ParseInt(value, 1, kMaxDevices, &s.devices);
   });
@@ -84,9 +76,8 @@ Settings ReadEnvironment() {
   Read("HOLDFAST_SOFTWARE_MEMORY",
        [&](const char* value) { return ParseSizes(value, &s.memory_bytes); });
   s.memory_bytes.resize(static_cast<size_t>(s.devices), s.memory_bytes.back());
-  Read("HOLDFAST_SOFTWARE_THREADS", [&](const char* value) {
-    return ParseInt(value, 1, kMaxThreads, &s.threads);
-  });
+  Read("HOLDFAST_SOFTWARE_THREADS",
+       [&](const char* value) { return ParseThreads(value, &s.threads); });
   Read("HOLDFAST_SOFTWARE_COMPUTE_CAPABILITY", [&](const char* value) {
     return ParseComputeCapability(value, &s.compute_major, &s.compute_minor);
   });

@@ -35,7 +35,7 @@ struct Settings {
   std::vector<size_t> memory_bytes;
   // HOLDFAST_SOFTWARE_THREADS, 1 to 1024: the number of CPU threads that run
   // kernels. Each counts as a multiprocessor. Default: the number of CPUs that
-  // this process may use.
+  // this process may use, at most 1024.
   int threads = 1;
   // HOLDFAST_SOFTWARE_COMPUTE_CAPABILITY, "8.0" or "80". Default: 9.0, which
   // is also the highest.

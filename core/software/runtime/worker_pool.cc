@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/worker_pool.h"
 
-#include <algorithm>
-#include <cstdlib>
-
-#include "absl/strings/numbers.h"
 #include "core/software/base/mutex.h"
 #include "core/software/base/start_thread.h"
+#include "core/software/runtime/thread_count.h"
 
 namespace holdfast::software {
-namespace {
-
-constexpr int kMaxThreads = 1024;
-
-int ThreadCount() {
-  int threads = 0;
-  const char* setting = std::getenv("HOLDFAST_SOFTWARE_THREADS");
-  if (setting == nullptr || !absl::SimpleAtoi(setting, &threads) ||
-      threads < 1) {
-    threads = static_cast<int>(std::thread::hardware_concurrency());
-  }
-  return std::clamp(threads, 1, kMaxThreads);
-}
-
-}  // namespace
 
 WorkerPool& WorkerPool::Get() {
   static auto& pool = *new WorkerPool(ThreadCount());

@@ -14,8 +14,7 @@
 namespace holdfast::software {
 
 // The worker threads that run blocks, which all streams share. Together with a
-// calling thread, they are as many as the process has CPUs, or as
-// $HOLDFAST_SOFTWARE_THREADS says. Thread-safe.
+// calling thread, they are as many as ThreadCount says. Thread-safe.
 class WorkerPool {
   struct Job {
     const std::function<void()>* function;

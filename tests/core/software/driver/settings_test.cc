@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/software/runtime/thread_count.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -25,6 +26,24 @@ TEST(SettingsTest, DevicesShareHalfOfTheMachineMemoryThatTheyAreTold) {
   unsetenv("HOLDFAST_SOFTWARE_MEMORY");
   constexpr size_t kShare = size_t{124} << 20;  // 125 MiB, in units of 2 MiB
   EXPECT_EQ(GetSettings().memory_bytes, (std::vector<size_t>{kShare, kShare}));
+}
+
+// The device reports as many multiprocessors as there are threads.
+TEST(SettingsTest, ThreadsAreAsManyAsTheDeviceReports) {
+  unsetenv("HOLDFAST_SOFTWARE_THREADS");
+  const int cpus = ThreadCount();
+  EXPECT_GE(cpus, 1);
+  EXPECT_LE(cpus, kMaxThreads);
+  for (const char* refused : {"", "0", "-1", "1025", "2000", "many"}) {
+    setenv("HOLDFAST_SOFTWARE_THREADS", refused, /*overwrite=*/1);
+    int threads = 7;
+    EXPECT_FALSE(ParseThreads(refused, &threads)) << refused;
+    EXPECT_EQ(threads, 7) << refused;
+    EXPECT_EQ(ThreadCount(), cpus) << refused;
+  }
+  setenv("HOLDFAST_SOFTWARE_THREADS", "1024", /*overwrite=*/1);
+  EXPECT_EQ(ThreadCount(), 1024);
+  unsetenv("HOLDFAST_SOFTWARE_THREADS");
 }
 
 TEST(SettingsTest, NonsenseIsNoSizeAndLeavesTheValueAlone) {
