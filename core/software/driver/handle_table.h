@@ -97,6 +97,7 @@ class HandleTable {
     for (auto it = objects_.begin(); it != objects_.end();) {
       if (predicate(*it->second)) {
         removed.push_back(std::move(it->second));
+        retained_.erase(it->first);
         it = objects_.erase(it);
       } else {
         ++it;

@@ -72,8 +72,27 @@ CUresult GraphMemory::ReserveLocked(GraphAllocation& allocation) {
   allocation.reserved_ = true;
   account.idle -= idle;
   account.reserved += bytes - idle;
-  account.used_high = std::max(account.used_high, account.reserved);
-  account.reserved_high = std::max(account.reserved_high, account.reserved);
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphMemory::ReserveAllLocked(const GraphAllocations& allocations) {
+  std::vector<GraphAllocation*> reserved;
+  for (const auto* list : {&allocations.kept, &allocations.temporary}) {
+    for (const auto& allocation : *list) {
+      const bool had = allocation->reserved_;
+      const CUresult result = ReserveLocked(*allocation);
+      if (result != CUDA_SUCCESS) {
+        for (GraphAllocation* taken : reserved) ReleaseLocked(*taken);
+        return result;
+      }
+      if (!had) reserved.push_back(allocation.get());
+    }
+  }
+  for (const GraphAllocation* taken : reserved) {
+    Account& account = accounts_[taken->device_.ordinal()];
+    account.used_high = std::max(account.used_high, account.reserved);
+    account.reserved_high = std::max(account.reserved_high, account.reserved);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -95,12 +114,8 @@ CUresult GraphMemory::Begin(const GraphAllocations& allocations,
   for (const auto& freed : allocations.freed) {
     if (!freed->outstanding_) return CUDA_ERROR_INVALID_VALUE;
   }
-  for (const auto* list : {&allocations.kept, &allocations.temporary}) {
-    for (const auto& allocation : *list) {
-      const CUresult result = ReserveLocked(*allocation);
-      if (result != CUDA_SUCCESS) return result;
-    }
-  }
+  const CUresult result = ReserveAllLocked(allocations);
+  if (result != CUDA_SUCCESS) return result;
   for (const auto& kept : allocations.kept) {
     kept->outstanding_ = true;
     outstanding_[kept->address()] = kept;

@@ -132,6 +132,10 @@ class GraphMemory {
   // has too few.
   CUresult ReserveLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Reserves the allocations of a launch, and raises the high-water marks.
+  // After an error, none of them has memory that it did not have before.
+  CUresult ReserveAllLocked(const GraphAllocations& allocations)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Frees the pages of the allocation, and returns its bytes to the device's
   // budget.
   void ReleaseLocked(GraphAllocation& allocation)

@@ -179,7 +179,7 @@ CUresult GraphExec::Launch(Stream& stream) {
                                     .even_after_fault = program_->slots() > 0};
   auto launched = stream.Enqueue(operation, Stream::Runner::kWorker);
   // The worker has ended again, after a second. The launch has begun, so it
-  // stays, for the next thread that works for the stream.
+  // stays, for the next thread that works for the stream (Stream::RunLeft).
   if (!launched) launched = stream.Enqueue(operation, Stream::Runner::kWaiter);
   last_launch_ = *launched;
   if (!allocations_.empty()) {
@@ -321,7 +321,10 @@ CUresult GraphExec::UpdateLocked(const Graph& before, const Graph& after,
   const CUresult result = definition_->has_conditional_nodes()
                               ? RebuildWithLocked(pairs)
                               : ReplaceLocked(pairs, std::move(steps));
-  if (result != CUDA_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  if (result != CUDA_SUCCESS) {
+    *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
   objects_ = std::move(objects);
   *info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
   return CUDA_SUCCESS;
