@@ -126,15 +126,17 @@ class Linkage {
   absl::StatusOr<std::string> Bytes(ObjectFormat target) {
     size_t size = 0;
     const bool cubin = target == ObjectFormat::kCubin;
-    HOLDFAST_RETURN_IF_ERROR(
-        Status(cubin ? api_.nvJitLinkGetLinkedCubinSize(handle_, &size)
-                     : api_.nvJitLinkGetLinkedPtxSize(handle_, &size),
-               "nvJitLinkGetLinkedCubinSize", "There is no result."));
+    HOLDFAST_RETURN_IF_ERROR(Status(
+        cubin ? api_.nvJitLinkGetLinkedCubinSize(handle_, &size)
+              : api_.nvJitLinkGetLinkedPtxSize(handle_, &size),
+        cubin ? "nvJitLinkGetLinkedCubinSize" : "nvJitLinkGetLinkedPtxSize",
+        "There is no result."));
     std::string bytes(size, '\0');
     HOLDFAST_RETURN_IF_ERROR(
         Status(cubin ? api_.nvJitLinkGetLinkedCubin(handle_, bytes.data())
                      : api_.nvJitLinkGetLinkedPtx(handle_, bytes.data()),
-               "nvJitLinkGetLinkedCubin", "There is no result."));
+               cubin ? "nvJitLinkGetLinkedCubin" : "nvJitLinkGetLinkedPtx",
+               "There is no result."));
     if (!cubin) return WithoutTerminator(std::move(bytes));
     return bytes;
   }

@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/compile/nvjitlink_api.h"
+#include "core/compile/nvjitlink_linker.h"
 #include "tests/core/compile/toolkit_compiler.h"
 #include "tests/testing/status_matchers.h"
 
@@ -63,6 +65,30 @@ TEST(LtoLinkTest, LinkedLtoIrIsOneInputOfTheNextLink) {
   ASSERT_OK(cubin);
   EXPECT_TRUE(IsCubin(*cubin, "caller"));
   EXPECT_TRUE(IsCubin(*cubin, "second"));
+}
+
+TEST(LtoLinkTest, TheCallThatFailsIsTheOneOfTheTarget) {
+  ASSERT_OK_AND_ASSIGN(const auto loaded, LoadNvJitLink({}));
+  const std::string piece = Cpp(kCallee, kLtoir);
+  const auto link = [&](const NvJitLinkApi& api, ObjectFormat target) {
+    LinkSource source;
+    source.inputs.push_back({"part", kLtoir, piece});
+    source.target = target;
+    source.arch = "90";
+    return NvJitLinker(api).Link(source, {}).status();
+  };
+  NvJitLinkApi api = *loaded;
+  api.nvJitLinkGetLinkedPtx = [](nvJitLinkHandle, char*) {
+    return NVJITLINK_ERROR_INTERNAL;
+  };
+  EXPECT_THAT(link(api, kPtx), StatusIs(kInvalid, "nvJitLinkGetLinkedPtx:"));
+  api.nvJitLinkGetLinkedPtxSize = [](nvJitLinkHandle, size_t*) {
+    return NVJITLINK_ERROR_INTERNAL;
+  };
+  EXPECT_THAT(link(api, kPtx), StatusIs(kInvalid, "nvJitLinkGetLinkedPtxSize"));
+  api.nvJitLinkGetLinkedCubinSize = api.nvJitLinkGetLinkedPtxSize;
+  EXPECT_THAT(link(api, kCubin),
+              StatusIs(kInvalid, "nvJitLinkGetLinkedCubinSize"));
 }
 
 TEST(LtoLinkTest, OnePieceOfLtoIrStaysWhatItIs) {
