@@ -6,6 +6,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "client/cpp/compile/source_lines.h"
 #include "client/cpp/connection/rpc_status.h"
@@ -78,14 +79,31 @@ std::string Numbers(uint64_t first, uint64_t last) {
   return absl::StrCat(first, " to ", last);
 }
 
-// "\n  commands: 1 to 14 completed, 15 to 17 may have run, none dropped".
+// "\n  commands: 1 to 14 completed, 15 to 17 may have run, none dropped". Work
+// may be done that no wait has told of: that is not "none completed".
 std::string CommandsLine(const v1::FaultReport& report) {
   const uint64_t completed = report.completed_through();
   const uint64_t submitted = report.submitted_through();
-  return absl::StrCat("\n  commands: ", Numbers(1, completed), " completed, ",
+  const bool unknown = completed == 0 && submitted > 0;
+  return absl::StrCat("\n  commands: ", Numbers(1, completed),
+                      unknown ? " known to have completed, " : " completed, ",
                       Numbers(completed + 1, submitted), " may have run, ",
                       Numbers(submitted + 1, report.received_through()),
                       " dropped");
+}
+
+// The end of a fault's message.
+absl::string_view End(AfterFault after) {
+  switch (after) {
+    case AfterFault::kWaits:
+      return "; it waits until it is told to recover, with the memory and the "
+             "objects that it had";
+    case AfterFault::kContextIsLost:
+      return "; the program's context is lost: as with CUDA's driver, every "
+             "later call fails";
+    default:
+      return "; it goes on, with the memory and the objects that it had";
+  }
 }
 
 }  // namespace
@@ -110,11 +128,9 @@ std::optional<FaultSummary> SummarizeFault(const absl::Status& status) {
 
 absl::Status FaultStatus(absl::string_view session_id,
                          const v1::FaultReport& report, AfterFault after) {
-  absl::Status status = absl::AbortedError(absl::StrCat(
-      "session ", session_id, " has faulted: ", CauseClause(report),
-      after == AfterFault::kWaits ? "; it waits until it is told to recover"
-                                  : "; it goes on",
-      ", with the memory and the objects that it had"));
+  absl::Status status = absl::AbortedError(
+      absl::StrCat("session ", session_id,
+                   " has faulted: ", CauseClause(report), End(after)));
   if (const auto detail = GetErrorDetail(ToStatus(report.cause()));
       detail.has_value()) {
     SetErrorDetail(*detail, &status);
@@ -122,6 +138,14 @@ absl::Status FaultStatus(absl::string_view session_id,
   SetFaultEpoch(report.epoch(), &status);
   status.SetPayload(kTypeUrl, absl::Cord(report.SerializeAsString()));
   return status;
+}
+
+std::string MessageWith(const absl::Status& fault, AfterFault after) {
+  absl::string_view message = fault.message();
+  for (const AfterFault other : {AfterFault::kGoesOn, AfterFault::kWaits}) {
+    message = absl::StripSuffix(message, End(other));
+  }
+  return absl::StrCat(message, End(after));
 }
 
 std::string DescribeFault(const v1::FaultReport& report) {

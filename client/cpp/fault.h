@@ -41,14 +41,18 @@ std::optional<FaultSummary> SummarizeFault(const absl::Status& status);
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status);
 
 // kGoesOn: the session recovers by itself. kWaits: the session recovers when
-// the program calls Session::Recover (RecoveryPolicy::kAsk).
-enum class AfterFault { kGoesOn, kWaits };
+// the program calls Session::Recover (RecoveryPolicy::kAsk). kContextIsLost:
+// the client does not recover the session, as in libcuda.so.1.
+enum class AfterFault { kGoesOn, kWaits, kContextIsLost };
 
 // Returns ABORTED, the status that reports a fault. It has the ErrorDetail of
 // the cause.
 absl::Status FaultStatus(absl::string_view session_id,
                          const v1::FaultReport& report,
                          AfterFault after = AfterFault::kGoesOn);
+
+// Returns the message of a FaultStatus, with another `after` in its end.
+std::string MessageWith(const absl::Status& fault, AfterFault after);
 
 // Returns the report as readable lines, without a line feed at the end.
 std::string DescribeFault(const v1::FaultReport& report);

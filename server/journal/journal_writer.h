@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/memfd.h"
+#include "core/base/raise_to.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/journal/layout.h"
 
@@ -45,7 +46,11 @@ class JournalWriter {
   // Set the counters of the header, which change with every command. Each call
   // takes a few plain stores.
   void SetReceived(uint64_t sequence) { Store(header().received, sequence); }
-  void SetCompleted(uint64_t sequence) { Store(header().completed, sequence); }
+  // Waits may end in any order, on several threads: a smaller number has no
+  // effect.
+  void SetCompleted(uint64_t sequence) {
+    RaiseTo(sequence, header().completed);
+  }
   // Notes a command that is about to be carried out. The arguments are the
   // fields of LastCommand.
   void Begin(uint64_t sequence, uint32_t field, uint64_t stream,

@@ -18,7 +18,13 @@ void CommandContext::Watch(CompletionWatcher::Events events,
 }
 
 void CommandContext::WatchWork(StreamResource& stream,
-                               CompletionWatcher::Callback callback) const {
+                               CompletionWatcher::Callback reply) const {
+  CompletionWatcher::Callback callback =
+      [note = resources.NoteCompletion({stream.progress.At(sequence)}),
+       reply = std::move(reply)](const absl::Status& done) {
+        note(done);
+        reply(done);
+      };
   if (last && resources.options().idle != nullptr) {
     const auto outcome = resources.watcher().LookClosely(
         *stream.stream, resources.options().idle);

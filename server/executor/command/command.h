@@ -59,10 +59,11 @@ struct CommandContext {
   // called before Watch returns.
   void Watch(CompletionWatcher::Events events,
              CompletionWatcher::Callback callback) const;
-  // Like Watch, for the present work of `stream`. `callback` also gets the
-  // driver's error if the end of the work cannot be marked.
+  // Like Watch, for the present work of `stream`. `reply` also gets the
+  // driver's error if the end of the work cannot be marked. Notes the commands
+  // that are completed then.
   void WatchWork(StreamResource& stream,
-                 CompletionWatcher::Callback callback) const;
+                 CompletionWatcher::Callback reply) const;
 
   // Promises a result of about `bytes` bytes, and reserves room for it in the
   // queue. Returns a function that sends the result, or the error if the status

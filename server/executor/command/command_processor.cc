@@ -84,6 +84,7 @@ bool CommandProcessor::Process(const v1::CommandBatch& batch,
     if (!MayProceed(command, *results)) return false;
     if (paced && !turns_.MayProceed(command)) return false;
     context.sequence = batch.first_sequence() + static_cast<uint64_t>(*next);
+    resources_.stream_work().SetCommand(context.sequence);
     context.last = *next + 1 == batch.commands_size();
     const absl::Status status =
         Carry(context, command,

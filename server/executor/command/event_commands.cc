@@ -5,8 +5,10 @@
 // session (ImportedEvent); one of a process outside Holdfast, which the driver
 // treats as its own.
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -44,6 +46,34 @@ CompletionWatcher::Callback ElapsedLater(const CommandContext& context,
     if (!status.ok()) return reply(status, {});
     const auto elapsed = cuda::ElapsedMilliseconds(*start, *end);
     reply(elapsed.status(), Elapsed(elapsed.value_or(0)));
+  };
+}
+
+// Where the session's own events were recorded last, as far as that is known.
+std::vector<StreamPoint> RecordedAt(
+    std::initializer_list<const EventResource*> events) {
+  std::vector<StreamPoint> points;
+  for (const EventResource* event : events) {
+    const bool known = event->recorded.done != nullptr;
+    if (known && !event->recorded_by_work) points.push_back(event->recorded);
+  }
+  return points;
+}
+
+// Notes the commands that are completed when the events have completed.
+CompletionWatcher::Callback Note(
+    const CommandContext& context,
+    std::initializer_list<const EventResource*> events) {
+  return context.resources.NoteCompletion(RecordedAt(events));
+}
+
+// Calls `note`, then `reply`.
+CompletionWatcher::Callback Both(CompletionWatcher::Callback note,
+                                 CompletionWatcher::Callback reply) {
+  return [note = std::move(note),
+          reply = std::move(reply)](const absl::Status& status) {
+    note(status);
+    reply(status);
   };
 }
 
@@ -149,6 +179,7 @@ absl::Status Handle(const CommandContext& context,
                             resources.streams.Find(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
                             resources.events.Find(command.event()));
+  stream->progress.NoteGiven(context.sequence);
   if (event->imported == nullptr) [[likely]]
     return stream->stream->Wait(*event->event);
   if (event->device != stream->device) {
@@ -180,7 +211,9 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.event(), *event));
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             context.resources.streams.Find(command.stream()));
+  stream->progress.NoteGiven(context.sequence);
   HOLDFAST_RETURN_IF_ERROR(event->event->Record(*stream->stream));
+  event->recorded = stream->progress.At(context.sequence);
   if (event->published == nullptr) [[likely]]
     return absl::OkStatus();
   return event->published->Record(command.stream(), *stream->stream);
@@ -193,7 +226,8 @@ absl::Status Handle(const CommandContext& context,
   if (event->imported != nullptr) {
     return SynchronizeImported(context, command, event->imported);
   }
-  context.Watch({event->event}, DoneLater(context));
+  context.Watch({event->event},
+                Both(Note(context, {event}), DoneLater(context)));
   return absl::OkStatus();
 }
 
@@ -205,6 +239,10 @@ absl::Status Handle(const CommandContext& context,
     return QueryImported(context, event->imported, event->device);
   }
   HOLDFAST_ASSIGN_OR_RETURN(const bool finished, event->event->Query());
+  if (finished) {
+    for (const StreamPoint& point : RecordedAt({event})) point.Reach();
+    context.resources.NoteCompletion({})(absl::OkStatus());
+  }
   context.Reply(Readiness(finished));
   return absl::OkStatus();
 }
@@ -218,8 +256,9 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.start(), *start));
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.end(), *end));
   if (command.wait()) {
-    context.Watch({start->event, end->event},
-                  ElapsedLater(context, *start, *end));
+    context.Watch(
+        {start->event, end->event},
+        Both(Note(context, {start, end}), ElapsedLater(context, *start, *end)));
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(

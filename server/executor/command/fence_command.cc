@@ -10,8 +10,6 @@ namespace holdfast::executor {
 absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
   Resources& resources = context.resources;
   std::vector<StreamResource*> streams;
-  const bool all = fence.all_streams() ||
-                   (fence.streams_size() == 1 && resources.streams.size() == 1);
   if (fence.all_streams()) {
     resources.streams.ForEach(
         [&](StreamResource& stream) { streams.push_back(&stream); });
@@ -23,11 +21,13 @@ absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
     }
   }
   CompletionWatcher::Events marks;
+  std::vector<StreamPoint> ends;
   if (streams.size() > 1) {
     for (StreamResource* stream : streams) {
       HOLDFAST_ASSIGN_OR_RETURN(auto mark,
                                 resources.stream_work().Mark(*stream));
       marks.push_back(std::move(mark));
+      ends.push_back(stream->progress.At(context.sequence));
     }
   }
   v1::Result result;
@@ -35,9 +35,9 @@ absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
   context.failures.Clear();
   CompletionWatcher::Callback done =
       [result = std::move(result), reply = context.ReplyLater(),
-       note = all ? resources.NoteCompletion(context.sequence)
-                  : nullptr](const absl::Status& device_status) {
-        if (note) note(device_status);
+       note = resources.NoteCompletion(std::move(ends))](
+          const absl::Status& device_status) {
+        note(device_status);
         reply(device_status, result);
       };
   if (streams.size() == 1) {

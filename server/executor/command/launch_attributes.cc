@@ -69,6 +69,7 @@ absl::StatusOr<const cuda::Event*> FindEvent(const OperandScope& scope,
   HOLDFAST_ASSIGN_OR_RETURN(EventResource * event,
                             scope.resources.events.Find(handle));
   HOLDFAST_RETURN_IF_ERROR(CheckPlain(handle, *event));
+  event->recorded_by_work = true;
   return event->event.get();
 }
 

@@ -41,6 +41,7 @@ absl::StatusOr<std::shared_ptr<cuda::Event>> ResolveEvent(
   if (scope.holds != nullptr && scope.holds->Insert(handle)) {
     scope.holds->Add(std::shared_ptr<const void>(found->event));
   }
+  found->recorded_by_work = true;
   return found->event;
 }
 

@@ -58,16 +58,6 @@ absl::Status Handle(const CommandContext& context,
                     const v1::SynchronizeStream& command) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             context.resources.streams.Find(command.stream()));
-  // With one stream its end is that of all work.
-  if (context.resources.streams.size() == 1) {
-    context.WatchWork(
-        *stream, [note = context.resources.NoteCompletion(context.sequence),
-                  reply = DoneLater(context)](const absl::Status& status) {
-          note(status);
-          reply(status);
-        });
-    return absl::OkStatus();
-  }
   context.WatchWork(*stream, DoneLater(context));
   return absl::OkStatus();
 }
@@ -77,6 +67,10 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             context.resources.streams.Find(command.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(const bool finished, stream->stream->Query());
+  if (finished) {
+    context.resources.stream_work().NoteIdle(*stream);
+    context.resources.NoteCompletion({})(absl::OkStatus());
+  }
   context.Reply(Readiness(finished));
   return absl::OkStatus();
 }

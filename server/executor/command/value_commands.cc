@@ -17,6 +17,7 @@ absl::Status Handle(const CommandContext& context,
       const ValueOperands operands,
       ResolveValues({resources, stream->device}, command));
   if (operands.operations.empty()) return absl::OkStatus();
+  stream->progress.NoteGiven(context.sequence);
   if (!operands.awaited.has_value()) {
     return cuda::BatchValuesAsync(*stream->stream, operands.operations);
   }

@@ -10,6 +10,7 @@
 #include "core/cuda/event.h"
 #include "core/memory/device_allocator.h"
 #include "server/executor/imports/imported_event.h"
+#include "server/executor/resources/stream_progress.h"
 
 namespace holdfast::executor {
 
@@ -21,7 +22,12 @@ struct EventResource {
   uint32_t device = 0;
   std::shared_ptr<PublishedEvent> published;     // null: not interprocess
   std::optional<memory::Allocation> allocation;  // the words of `published`
-  std::shared_ptr<ImportedEvent> imported;       // null: not imported
+  // Where the last RecordEvent command recorded the event.
+  StreamPoint recorded;
+  // True if a graph or a launch may have recorded the event: `recorded` may
+  // then be out of date.
+  bool recorded_by_work = false;
+  std::shared_ptr<ImportedEvent> imported;  // null: not imported
 };
 
 // Checks that the event may be recorded. `handle` names it in errors.

@@ -165,12 +165,16 @@ bool Resources::Contains(uint64_t handle) const {
 }
 
 std::function<void(const absl::Status&)> Resources::NoteCompletion(
-    uint64_t sequence) {
+    std::vector<StreamPoint> awaited) {
   if (!options_.completed || stream_work_.destroyed().any_left()) {
     return [](const absl::Status&) {};
   }
-  return [sequence, completed = options_.completed](const absl::Status& done) {
-    if (done.ok()) completed(sequence);
+  const uint64_t through = stream_work_.DoneThrough(awaited);
+  return [through, awaited = std::move(awaited),
+          completed = options_.completed](const absl::Status& done) {
+    if (!done.ok()) return;
+    for (const StreamPoint& point : awaited) point.Reach();
+    completed(through);
   };
 }
 

@@ -233,10 +233,12 @@ class Resources {
   bool IsInError(uint64_t handle) const;
   bool Contains(uint64_t handle) const;
 
-  // Returns a callback for the caller's wait for the present work of all
-  // streams. If the wait ends with OK, the callback notes that the commands up
-  // to `sequence` are completed. Any thread may call it.
-  std::function<void(const absl::Status&)> NoteCompletion(uint64_t sequence);
+  // Returns a callback for a wait that begins now, until the streams of
+  // `awaited` have reached these points. If the wait ends with OK, the callback
+  // notes the commands that are completed: all commands before the first
+  // command that may be unfinished in another stream. Any thread may call it.
+  std::function<void(const absl::Status&)> NoteCompletion(
+      std::vector<StreamPoint> awaited);
 
   // Keeps `owner` alive until all present work of the session's streams is
   // done. Does not block. Returns false if the end of the work cannot be

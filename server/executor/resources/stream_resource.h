@@ -9,6 +9,7 @@
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
 #include "server/executor/memory/inline_staging.h"
+#include "server/executor/resources/stream_progress.h"
 
 namespace holdfast::executor {
 
@@ -16,6 +17,7 @@ namespace holdfast::executor {
 struct StreamResource {
   uint32_t device = 0;
   std::unique_ptr<cuda::Stream> stream;
+  StreamProgress progress;
   // StreamWork uses the members below, to measure GPU time. `unmarked` is true
   // if the stream got work after its last mark. `mark` is an event at the end
   // of the stream's work that no watcher waits for; may be null.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/resources/stream_work.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::executor {
@@ -17,12 +18,14 @@ std::shared_ptr<Spans> TakeKept(StreamResource& stream) {
 void StreamWork::NoteGiven(StreamResource& stream) {
   stream.unmarked = true;
   stream.mark = nullptr;
+  stream.progress.NoteGiven(sequence_);
   clocks_.NoteGiven(options_.placement.InDriver(stream.device));
 }
 
 void StreamWork::NoteIdle(StreamResource& stream) {
   stream.unmarked = false;
   stream.mark = nullptr;
+  stream.progress.NoteIdle();
   stream.kept.clear();
 }
 
@@ -47,6 +50,36 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> StreamWork::NoteDestroyed(
     KeepForever(TakeKept(stream));
   }
   return end;
+}
+
+uint64_t StreamWork::FirstUnfinished(std::span<const StreamPoint> awaited) {
+  std::vector<const void*> excluded;
+  for (const StreamPoint& point : awaited) excluded.push_back(point.done.get());
+  std::sort(excluded.begin(), excluded.end());
+  std::vector<StreamResource*> busy;
+  streams_.ForEach([&](StreamResource& stream) {
+    if (stream.progress.first_unfinished() == StreamProgress::kNone) return;
+    const void* const done = stream.progress.At(0).done.get();
+    if (std::binary_search(excluded.begin(), excluded.end(), done)) return;
+    busy.push_back(&stream);
+  });
+  std::sort(busy.begin(), busy.end(), [](const auto* a, const auto* b) {
+    return a->progress.first_unfinished() < b->progress.first_unfinished();
+  });
+  for (StreamResource* stream : busy) {
+    const auto idle = stream->stream->Query();
+    if (!idle.ok() || !*idle) return stream->progress.first_unfinished();
+    NoteIdle(*stream);
+  }
+  return StreamProgress::kNone;
+}
+
+uint64_t StreamWork::DoneThrough(std::span<const StreamPoint> awaited) {
+  uint64_t done = std::min(sequence_, FirstUnfinished(awaited) - 1);
+  for (const StreamPoint& point : awaited) {
+    done = std::min(done, point.sequence);
+  }
+  return done;
 }
 
 void StreamWork::Watch() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "server/executor/resources/destroyed_streams.h"
 #include "server/executor/resources/device_placement.h"
 #include "server/executor/resources/handle_table.h"
+#include "server/executor/resources/stream_progress.h"
 #include "server/executor/resources/stream_resource.h"
 #include "server/executor/submission/completion_watcher.h"
 #include "server/executor/submission/device_clocks.h"
@@ -45,6 +47,9 @@ class StreamWork {
   StreamWork(const StreamWork&) = delete;
   StreamWork& operator=(const StreamWork&) = delete;
 
+  // Sets the command whose work is submitted from now on.
+  void SetCommand(uint64_t sequence) { sequence_ = sequence; }
+  uint64_t command() const { return sequence_; }
   // Starts the device's clock, which runs until the work is done. Must be
   // called before work is submitted to the stream, unless `stream.unmarked`.
   void NoteGiven(StreamResource& stream);
@@ -60,6 +65,10 @@ class StreamWork {
   absl::StatusOr<std::shared_ptr<const cuda::Event>> NoteDestroyed(
       StreamResource& stream);
   DestroyedStreams& destroyed() { return destroyed_; }
+  // Returns the last command, at most the present one, up to which all commands
+  // are done as soon as the streams of `awaited` have come to these points.
+  // Queries streams that are not awaited until one has unfinished work.
+  uint64_t DoneThrough(std::span<const StreamPoint> awaited);
 
   // Marks and watches the work that was submitted since the last call, so that
   // its end is noted. Called after each batch of commands.
@@ -91,6 +100,9 @@ class StreamWork {
   }
 
  private:
+  // Returns the first command that may be unfinished in a stream that is not
+  // awaited, as StreamProgress::first_unfinished.
+  uint64_t FirstUnfinished(std::span<const StreamPoint> awaited);
   // Removes and returns the marks of all work of the device that is not
   // watched. `device` is the session's ordinal.
   CompletionWatcher::Events TakeMarks(uint32_t device);
@@ -104,6 +116,7 @@ class StreamWork {
   const Options options_;
   DeviceClocks clocks_;
   std::function<void()> on_room_;
+  uint64_t sequence_ = 0;  // see SetCommand
   DestroyedStreams destroyed_;
   std::vector<std::shared_ptr<const void>> kept_;
   // A span keeps its whole block of 64 KiB. So the blocks that were kept since

@@ -75,6 +75,7 @@ absl::Status Handle(const CommandContext& context,
                               resources.streams.Find(command.stream()));
     device = found->device;
     stream = found->stream.get();
+    found->progress.NoteGiven(context.sequence);
   }
   HOLDFAST_ASSIGN_OR_RETURN(SemaphoreResource * semaphore,
                             ResolveSemaphore({resources, device}, command));
@@ -90,6 +91,7 @@ absl::Status Handle(const CommandContext& context,
       SemaphoreResource * semaphore,
       ResolveSemaphore({resources, stream->device}, command));
   HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
+  stream->progress.NoteGiven(context.sequence);
   HOLDFAST_ASSIGN_OR_RETURN(
       auto passed, resources.watcher().RecordAfter(*stream->stream, [&] {
         return cuda::WaitValueAsync(*stream->stream, semaphore->address,

@@ -50,7 +50,13 @@ absl::Status Copy(Transfer::Direction direction, Resources& resources,
       cuda::CopyAsync(*stream->stream, upload ? address : bytes,
                       upload ? bytes : address, piece.size()));
   resources.copies().Add(v1::COPY_PATH_STREAM, piece.size());
-  return resources.watcher().Watch(*stream->stream, std::move(done));
+  return resources.watcher().Watch(
+      *stream->stream, [note = resources.NoteCompletion({stream->progress.At(
+                            resources.stream_work().command())}),
+                        done = std::move(done)](const absl::Status& status) {
+        note(status);
+        done(status);
+      });
 }
 
 }  // namespace

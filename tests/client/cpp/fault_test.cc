@@ -56,6 +56,11 @@ TEST(FaultTest, ASessionThatWaitsForRecoveryDoesNotSayThatItGoesOn) {
   const absl::Status waits = FaultStatus("s-1", report, AfterFault::kWaits);
   EXPECT_TRUE(absl::StrContains(waits.message(), "told to recover")) << waits;
   EXPECT_FALSE(absl::StrContains(waits.message(), "goes on")) << waits;
+  EXPECT_TRUE(absl::EndsWith(MessageWith(waits, AfterFault::kContextIsLost),
+                             "; the program's context is lost: as with CUDA's "
+                             "driver, every later call fails"));
+  EXPECT_FALSE(absl::StrContains(MessageWith(waits, AfterFault::kContextIsLost),
+                                 "objects that it had"));
   const absl::Status goes_on = FaultStatus("s-1", report);
   EXPECT_TRUE(absl::StrContains(goes_on.message(), "goes on")) << goes_on;
 }
@@ -76,8 +81,12 @@ TEST(FaultTest, CommandsAreToldByTheirNumbers) {
       DescribeFault(report),
       "\n  commands: none completed, none may have run, none dropped\n"))
       << DescribeFault(report);
-  report.set_completed_through(14);
   report.set_submitted_through(17);
+  EXPECT_TRUE(absl::StrContains(
+      DescribeFault(report),
+      "\n  commands: none known to have completed, 1 to 17 may have run, "))
+      << DescribeFault(report);
+  report.set_completed_through(14);
   report.set_received_through(18);
   EXPECT_TRUE(absl::StrContains(
       DescribeFault(report),

@@ -11,7 +11,7 @@ import time
 import holdfast
 import numpy as np
 import pytest
-from holdfast.core import LaunchConfig, Program, launch
+from holdfast.core import EventOptions, LaunchConfig, Program, launch
 from holdfast.core.graph import GraphDefinition
 
 SOURCE = """
@@ -69,6 +69,38 @@ def test_a_fault_says_what_faulted_where(work):
     assert any("stray" in command for command in fault.last_commands)
     text = str(fault)
     assert work.session.id in text and "kernel stray" in text and text.count(fault.cause) == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["sync", "session", "event", "elapsed", "queries", "download", "small download"]
+)
+def test_a_wait_that_has_returned_tells_what_has_completed(work, call):
+    another = work.device.create_stream()
+    work.device.allocate(4, stream=another).fill(0, stream=another)
+    another.sync()
+    options = EventOptions(enable_timing=True)
+    before = work.stream.record(options=options)
+    launch(work.stream, WARP, work.bump, work.buffer)
+    event = work.stream.record(options=options)
+    if call == "sync":
+        work.stream.sync()
+    elif call == "session":
+        work.session.sync()
+    elif call == "event":
+        event.sync()
+    elif call == "elapsed":
+        event.sync()
+        assert event - before >= 0
+    elif call == "queries":
+        while not event.is_done:
+            pass
+    elif call == "download":
+        work.read()
+    else:
+        work.buffer.sub(0, 4).copy_to(np.empty(1, np.int32), stream=work.stream)
+    fault = work.commit_fault()
+    # The launch that faults and the wait for it, and the waits for events.
+    assert 2 <= fault.submitted_through - fault.completed_through <= 4, fault
 
 
 @pytest.mark.parametrize("call", ["sync", "session", "event", "download", "small download"])

@@ -61,6 +61,10 @@ class StreamWorkTest : public ::testing::Test {
   }
   void Open() { ASSERT_OK(cuda::WriteValueAsync(*opener_, gate_, 1)); }
 
+  StreamPoint At(uint32_t index, uint64_t sequence) {
+    return (**streams_.Find(Handle(index))).progress.At(sequence);
+  }
+
   // As the resources do it.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> Destroy(uint32_t index) {
     StreamResource stream = **streams_.Take(Handle(index));
@@ -125,6 +129,49 @@ TEST_F(StreamWorkTest, WorkThatIsGivenDuringAWatchIsWatchedLater) {
   Open();
   watch_later_.WaitForNotification();
   EXPECT_TRUE(times_->busy(0));
+}
+
+TEST_F(StreamWorkTest, AWaitTellsOfTheCommandsBeforeOtherStreamsWork) {
+  MakeStream(1);
+  MakeStream(2);
+  work_.SetCommand(3);
+  GiveWork(**streams_.Find(Handle(1)));
+  work_.SetCommand(5);
+  GiveWork(**streams_.Find(Handle(2)));
+  work_.SetCommand(7);
+  // The streams' own work does not matter, nor that of a stream without work.
+  MakeStream(3);
+  EXPECT_EQ(work_.DoneThrough({{At(1, 7), At(2, 7)}}), 7u);
+  EXPECT_EQ(work_.DoneThrough({{At(1, 7)}}), 4u);
+  EXPECT_EQ(work_.DoneThrough({{At(2, 7)}}), 2u);
+  EXPECT_EQ(work_.DoneThrough({{At(3, 7)}}), 2u);
+  EXPECT_EQ(work_.DoneThrough({}), 2u);
+}
+
+TEST_F(StreamWorkTest, APointThatWasReachedIsNotForgotten) {
+  MakeStream(1);
+  MakeStream(2);
+  work_.SetCommand(3);
+  GiveWork(**streams_.Find(Handle(1)));
+  work_.SetCommand(5);
+  const StreamPoint event = At(1, 4);
+  EXPECT_EQ(work_.DoneThrough({{event}}), 4u);
+  event.Reach();
+  EXPECT_EQ(work_.DoneThrough({{At(2, 5)}}), 4u);
+  At(1, 3).Reach();
+  EXPECT_EQ(work_.DoneThrough({{At(2, 5)}}), 4u);
+}
+
+TEST_F(StreamWorkTest, AStreamThatTheDeviceHasDoneWithHoldsNothingBack) {
+  StreamResource& stream = MakeStream(1);
+  work_.SetCommand(3);
+  GiveWork(stream);
+  work_.SetCommand(6);
+  EXPECT_EQ(work_.DoneThrough({}), 2u);
+  Open();
+  ASSERT_OK(stream.stream->Synchronize());
+  EXPECT_EQ(work_.DoneThrough({}), 6u);
+  EXPECT_FALSE(stream.unmarked);
 }
 
 TEST_F(StreamWorkTest, BytesAreKeptUntilTheWorkIsDone) {
