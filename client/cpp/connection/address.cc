@@ -51,6 +51,14 @@ absl::Status ParseOptions(absl::string_view list,
   return absl::OkStatus();
 }
 
+std::string UsersAddress() {
+  if (const char* directory = std::getenv("XDG_RUNTIME_DIR");
+      directory != nullptr && *directory != '\0') {
+    return absl::StrCat("unix:", directory, "/holdfast/holdfast.sock");
+  }
+  return absl::StrCat("unix:/tmp/holdfast-", getuid(), "/holdfast.sock");
+}
+
 bool IsNamedByEnvironment() {
   const char* const address = std::getenv("HOLDFAST_ADDRESS");
   return address != nullptr && *address != '\0';
@@ -138,11 +146,15 @@ std::string DefaultAddress() {
   if (access(kSystemSocket, F_OK) == 0) {
     return absl::StrCat("unix:", kSystemSocket);
   }
-  if (const char* directory = std::getenv("XDG_RUNTIME_DIR");
-      directory != nullptr && *directory != '\0') {
-    return absl::StrCat("unix:", directory, "/holdfast/holdfast.sock");
-  }
-  return absl::StrCat("unix:/tmp/holdfast-", getuid(), "/holdfast.sock");
+  return UsersAddress();
+}
+
+std::string CommandToStart(const Address& address) {
+  // Root's daemon listens on the system's socket, which clients try first.
+  const bool is_default = address.text == UsersAddress() ||
+                          (getuid() == 0 && address.target == kSystemSocket);
+  if (address.kind != Address::Kind::kUnix || is_default) return "holdfastd";
+  return absl::StrCat("holdfastd --listen=", address.text);
 }
 
 absl::Status CheckDefaultAddress(const Address& address) {

@@ -48,6 +48,10 @@ struct Address {
 // $XDG_RUNTIME_DIR/holdfast/holdfast.sock or /tmp/holdfast-UID/holdfast.sock.
 std::string DefaultAddress();
 
+// Returns the command that starts a daemon which a client finds at `address`:
+// "holdfastd", with --listen for another socket than the default.
+std::string CommandToStart(const Address& address);
+
 // Checks DefaultAddress() before it is used. PERMISSION_DENIED: the socket is
 // in a folder below /tmp of another user, who could read everything that is
 // sent.

@@ -165,8 +165,8 @@ const std::shared_ptr<grpc::Channel>& RefusingChannel() {
 absl::Status NoDaemonError(const Address& address, absl::string_view why) {
   return absl::UnavailableError(
       absl::StrCat("no Holdfast daemon at ", address.text, " (", why,
-                   "): start one with `holdfastd`, or let the address be "
-                   "embedded:, a private one"));
+                   "): start one with `", CommandToStart(address),
+                   "`, or let the address be embedded:, a private one"));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(

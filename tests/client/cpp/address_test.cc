@@ -58,6 +58,18 @@ TEST(AddressTest, MalformedAddressesSayWhatIsWrong) {
   ExpectRefused("embedded:device", "\"device\" is not one of");
 }
 
+TEST(CommandToStartTest, NamesAnySocketButTheDefault) {
+  setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+  const auto command = [](const std::string& text) {
+    return CommandToStart(Address::Parse(text).value());
+  };
+  EXPECT_EQ(command("unix:/tmp/my/socket"),
+            "holdfastd --listen=unix:/tmp/my/socket");
+  EXPECT_EQ(command("unix:/run/user/7/holdfast/holdfast.sock"), "holdfastd");
+  EXPECT_EQ(command("tcp:host:7070"), "holdfastd");
+  unsetenv("XDG_RUNTIME_DIR");
+}
+
 TEST(DefaultAddressTest, EnvironmentThenTheSystemsSocketThenTheUsers) {
   setenv("HOLDFAST_ADDRESS", "tcp:localhost:1", 1);
   EXPECT_EQ(DefaultAddress(), "tcp:localhost:1");

@@ -455,7 +455,8 @@ TEST(SessionOpenTest, NoDaemonIsAClearSentence) {
   EXPECT_TRUE(absl::IsUnavailable(session.status())) << session.status();
   EXPECT_TRUE(
       Says(session.status(), "no Holdfast daemon at unix:/tmp/no/such/socket"));
-  EXPECT_TRUE(Says(session.status(), "`holdfastd`"));
+  EXPECT_TRUE(
+      Says(session.status(), "`holdfastd --listen=unix:/tmp/no/such/socket`"));
   EXPECT_TRUE(Says(session.status(), "let the address be embedded:"));
 }
 
