@@ -450,7 +450,8 @@ absl::Status Buffer::Upload(const void* data, uint64_t size,
                             const Stream& stream, uint64_t offset) const {
   HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
-      "uploading ordinary memory (copy from an arena instead)"));
+      "uploading ordinary memory (copy from an arena instead; in Python, from "
+      "an array of holdfast.empty_pinned)"));
   HOLDFAST_RETURN_IF_ERROR(stream.Enter());
   return stream.Leave(UploadBytes(
       *session(), {handle(), offset, size, stream.handle(), size_}, data));
@@ -460,7 +461,8 @@ absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
                               uint64_t offset) const {
   HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
-      "downloading to ordinary memory (copy to an arena instead)"));
+      "downloading to ordinary memory (copy to an arena instead; in Python, to "
+      "an array of holdfast.empty_pinned)"));
   HOLDFAST_RETURN_IF_ERROR(stream.Enter());
   return DownloadBytes(*session(),
                        {handle(), offset, size, stream.handle(), size_}, data);

@@ -174,9 +174,12 @@ def test_what_cannot_be_recorded_breaks_the_recording(device, stream, add, x):
     launch(builder, ONE, add, x.buffer, 1)
     with pytest.raises(CUDAError, match="cannot be captured"):
         stream.sync()
+    with pytest.raises(CUDAError, match=r"end_building\(\) or close.* failed with: .* cannot be captured"):
+        launch(stream, ONE, add, x.buffer, 1)
     with pytest.raises(CUDAError, match="cannot be captured"):
         builder.end_building()
     builder.close()
+    launch(stream, ONE, add, x.buffer, 0)
     assert x.now() == [0, 0, 0]
 
 

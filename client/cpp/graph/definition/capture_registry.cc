@@ -23,6 +23,15 @@ struct CaptureRegistry::Capture {
     if (broken.ok()) broken = error;
     return error;
   }
+  // The refusal of a later call: the stream is not free yet, and why.
+  absl::Status StillBroken() const {
+    return WithPrefix(
+        "the stream still records a graph, and the recording has failed; to "
+        "use the stream again, end the recording (StreamCapture::End; in "
+        "Python end_building() or close() of the GraphBuilder). The recording "
+        "failed with",
+        broken);
+  }
   absl::StatusOr<GraphNode> Add(uint64_t stream, uint32_t device,
                                 NodeParams params) {
     return definition.Add(std::move(params).On(device), frontiers[stream]);
@@ -69,7 +78,7 @@ absl::Status Refusal(absl::string_view call) {
 absl::Status CaptureRegistry::Capture::AddCommand(uint64_t stream,
                                                   uint32_t device,
                                                   absl::string_view command) {
-  if (!broken.ok()) return broken;
+  if (!broken.ok()) return StillBroken();
   absl::StatusOr<std::vector<NodeParams>> nodes = ToNodes(command);
   if (!nodes.ok()) return Break(nodes.status());
   std::vector<GraphNode> added;
@@ -173,7 +182,7 @@ absl::StatusOr<GraphNode> CaptureRegistry::AddNode(uint64_t stream,
   absl::MutexLock lock(&mutex_);
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return NotCapturing();
-  if (!capture->broken.ok()) return capture->broken;
+  if (!capture->broken.ok()) return capture->StillBroken();
   HOLDFAST_ASSIGN_OR_RETURN(const GraphNode node,
                             capture->Add(stream, device, std::move(params)));
   capture->frontiers[stream] = {node};
@@ -196,7 +205,7 @@ std::optional<absl::Status> CaptureRegistry::Record(uint64_t stream,
     events_.erase(event);
     return std::nullopt;
   }
-  if (!capture->broken.ok()) return capture->broken;
+  if (!capture->broken.ok()) return capture->StillBroken();
   events_[event] = {capture, capture->frontiers[stream]};
   return absl::OkStatus();
 }
@@ -213,7 +222,8 @@ std::optional<absl::Status> CaptureRegistry::Wait(uint64_t stream,
     }
     return capture->Break(absl::FailedPreconditionError(
         "the event was recorded outside the capture: a graph can wait for it "
-        "only by a node of its own (StreamCapture::Add, WaitNode)"));
+        "only by a node of its own (StreamCapture::Add, WaitNode; in Python "
+        "GraphDefinition.wait)"));
   }
   if (capture == nullptr) capture = mark->second.capture;
   if (capture != mark->second.capture) {
@@ -221,7 +231,7 @@ std::optional<absl::Status> CaptureRegistry::Wait(uint64_t stream,
         "the event was recorded in another capture: two captures cannot be "
         "merged"));
   }
-  if (!capture->broken.ok()) return capture->broken;
+  if (!capture->broken.ok()) return capture->StillBroken();
   std::vector<GraphNode>& frontier = capture->frontiers[stream];
   for (const GraphNode node : mark->second.nodes) {
     if (std::find(frontier.begin(), frontier.end(), node) == frontier.end()) {

@@ -118,7 +118,8 @@ absl::StatusOr<Nodes> ToNodesOf(absl::string_view name,
   if constexpr (std::is_same_v<Message, v1::LaunchGraph>) {
     return absl::FailedPreconditionError(
         "the launch of a graph cannot be captured: add its definition to the "
-        "capture (StreamCapture::Add, ChildNode)");
+        "capture (StreamCapture::Add, ChildNode; in Python "
+        "GraphBuilder.embed)");
   } else if constexpr (kNode == CommandNode::kNone) {
     return Refuse(name);
   } else if constexpr (requires(const Message& parsed) { NodesOf(parsed); }) {

@@ -205,7 +205,10 @@ TEST_F(CaptureRegistryTest, CallsThatNeedTheWorkDoneBreakTheCapture) {
               StatusIs(kRefused, "a read cannot be captured"));
   EXPECT_THAT(captures_.RefuseOnEvent(kEvent, "a wait"),
               StatusIs(kRefused, "a wait cannot be captured"));
-  EXPECT_THAT(*captures_.Add(kMain, 0, Fill(1)), StatusIs(kRefused, "a read"));
+  // Later calls say why, and how the stream is freed.
+  const absl::Status later = *captures_.Add(kMain, 0, Fill(1));
+  EXPECT_THAT(later, StatusIs(kRefused, "failed with: a read cannot"));
+  EXPECT_THAT(later, StatusIs(kRefused, "end the recording (StreamCapture::"));
   EXPECT_THAT(captures_.End(kMain),
               StatusIs(kRefused, "the capture failed: a read"));
   EXPECT_OK(captures_.RefuseOnAny("a fence"));
