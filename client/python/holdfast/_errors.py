@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions: what the daemon says went wrong."""
 
+import os
+import sys
 from collections import namedtuple
 
 from holdfast import _native
@@ -39,8 +41,9 @@ class CUDAError(Exception):
 
 
 class CUDAWarning(RuntimeWarning):
-    """A failure that no call can raise, for ``warnings.filterwarnings``; cuda.core warns of what
-    its destructors meet, Holdfast raises it by the next call that waits."""
+    """A failure that no call can raise, or a scalar of another kind than the kernel's parameter, for
+    ``warnings.filterwarnings``; cuda.core warns of what its destructors meet, Holdfast raises it by
+    the next call that waits."""
 
 
 class NVRTCError(CUDAError):
@@ -165,6 +168,17 @@ def invalid_argument(message):
     error = InvalidArgumentError(message)
     error.code = "INVALID_ARGUMENT"
     return error
+
+
+def warn_program(text):
+    """A CUDAWarning at the line of the program that called the package."""
+    import warnings
+
+    package = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, CUDAWarning, stacklevel=level)
 
 
 def out_of_memory(size, device):

@@ -2,6 +2,8 @@
 #include "client/python/native/kernel_arguments.h"
 
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +27,51 @@ bool RefuseOrdinary(size_t index) {
                "Buffer of the device",
                index);
   return false;
+}
+
+// The class of the object with its module: "numpy.int64"; "int" of a builtin.
+std::string TypeName(PyObject* object) {
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  const auto text = [type](const char* attribute) -> std::string {
+    const Ref name(PyObject_GetAttrString(type, attribute));
+    const char* const utf8 =
+        name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+    PyErr_Clear();
+    return utf8 == nullptr ? "" : utf8;
+  };
+  const std::string module = text("__module__");
+  const std::string name = text("__qualname__");
+  return module.empty() || module == "builtins" ? name : module + "." + name;
+}
+
+std::string NameOf(const char* what) { return what; }
+std::string NameOf(PyObject* object) { return TypeName(object); }
+
+// The kind of a scalar by its format in the buffer protocol, as
+// Parameters::kinds; '?' of a struct and of formats that have no such kind.
+char KindOfFormat(const char* format) {
+  std::string_view code = format == nullptr ? "B" : format;
+  if (!code.empty() && std::strchr("@=<>!", code[0]) != nullptr) {
+    code.remove_prefix(1);
+  }
+  if (code.size() != 1) return '?';
+  if (std::strchr("efd", code[0]) != nullptr) return 'f';
+  return std::strchr("bBhHiIlLqQnN", code[0]) != nullptr ? 'i' : '?';
+}
+
+// How an argument of this kind and size is written.
+std::string Spelling(char kind, uint32_t size) {
+  const std::string scalar = std::to_string(8 * size) + "(x)";
+  if (kind == 'f') {
+    return size == 8 ? "pass a Python float or numpy.float64(x)"
+                     : "pass numpy.float" + scalar;
+  }
+  if (kind == 'i' && size == 8) {
+    return "pass a Buffer for a pointer, a Python int or numpy.int64(x) for "
+           "an integer";
+  }
+  if (kind == 'i') return "pass a Python int or numpy.int" + scalar;
+  return "a NumPy scalar such as numpy.float32(x) says which type is meant";
 }
 
 void Release(Handle<hf_buffer>* handle) {
@@ -61,6 +108,21 @@ bool Arguments::Set(PyObject* const* objects, size_t count) {
   return true;
 }
 
+template <typename What>
+bool Arguments::CheckSize(size_t index, size_t size, What what) {
+  if (sizes_[index] == size) return true;
+  // Without the kinds the message says less.
+  if (!LearnKinds()) PyErr_Clear();
+  const std::string& kinds = parameters_.kinds;
+  const char kind = index < kinds.size() ? kinds[index] : '?';
+  PyErr_Format(PyExc_TypeError,
+               "argument %zu: %s has %zu %s, the kernel's parameter is %s; %s",
+               index, NameOf(what).c_str(), size, size == 1 ? "byte" : "bytes",
+               DescribeParameter(index).c_str(),
+               Spelling(kind, sizes_[index]).c_str());
+  return false;
+}
+
 bool Arguments::SetOne(PyObject* object, size_t index) {
   if (PyObject_TypeCheck(object, Class<hf_buffer>::type)) {
     return SetBuffer(object, index, 0);
@@ -74,16 +136,15 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
     if (!LearnKinds()) return false;
     if (IsOfKind(index, 'i')) {
       PyErr_Format(PyExc_TypeError,
-                   "argument %zu: %R is a float, the kernel's parameter is an "
-                   "integer or a pointer of %u bytes",
-                   index, object, static_cast<unsigned>(sizes_[index]));
+                   "argument %zu: %R is a float, the kernel's parameter is %s",
+                   index, object, DescribeParameter(index).c_str());
       return false;
     }
     all_[index] = hf_f64(PyFloat_AsDouble(object));
-    const bool is_scalar = PyFloat_CheckExact(object) == 0;  // numpy.float64
-    return CheckSize(
-        index, 8,
-        is_scalar ? "the argument" : "a Python float is a double, which");
+    // Else numpy.float64.
+    return PyFloat_CheckExact(object) != 0
+               ? CheckSize(index, 8, "a Python float is a double, which")
+               : CheckSize(index, 8, object);
   }
   if (PyComplex_Check(object)) return SetComplex(object, index);
   return SetBytes(object, index);
@@ -132,10 +193,9 @@ bool Arguments::SetInt(PyObject* object, size_t index) {
   if (!LearnKinds()) return false;
   if (IsOfKind(index, 'f')) {
     PyErr_Format(PyExc_TypeError,
-                 "argument %zu: %R is an int, the kernel's parameter is a "
-                 "floating-point number of %u bytes; a NumPy scalar such as "
-                 "numpy.float32(x) says which type is meant",
-                 index, object, static_cast<unsigned>(sizes_[index]));
+                 "argument %zu: %R is an int, the kernel's parameter is %s; %s",
+                 index, object, DescribeParameter(index).c_str(),
+                 Spelling('f', sizes_[index]).c_str());
     return false;
   }
   int overflow = 0;
@@ -205,7 +265,31 @@ bool Arguments::SetBytes(PyObject* object, size_t index) {
     if (IsInOrdinaryMemory(number)) return RefuseOrdinary(index);
   }
   all_[index] = hf_raw(view.buf, static_cast<uint64_t>(view.len));
-  return CheckSize(index, static_cast<size_t>(view.len), "the argument");
+  return CheckSize(index, static_cast<size_t>(view.len), object) &&
+         WarnOfKind(object, index, KindOfFormat(view.format));
+}
+
+bool Arguments::WarnOfKind(PyObject* object, size_t index, char kind) {
+  const bool differs = (kind == 'f' && IsOfKind(index, 'i')) ||
+                       (kind == 'i' && IsOfKind(index, 'f'));
+  if (!differs) return true;
+  const std::string text = "argument " + std::to_string(index) + ": " +
+                           TypeName(object) +
+                           " goes as its bytes, the kernel's parameter is " +
+                           DescribeParameter(index) + "; " +
+                           Spelling(parameters_.kinds[index], sizes_[index]);
+  const Ref done(
+      PyObject_CallMethod(kernel_, "_warn_of_argument", "s", text.c_str()));
+  return static_cast<bool>(done);
+}
+
+std::string Arguments::DescribeParameter(size_t index) const {
+  const uint32_t size = sizes_[index];
+  const std::string bytes =
+      std::to_string(size) + (size == 1 ? " byte" : " bytes");
+  if (IsOfKind(index, 'f')) return "a floating-point number of " + bytes;
+  if (!IsOfKind(index, 'i')) return "of " + bytes;
+  return (size == 8 ? "an integer or a pointer of " : "an integer of ") + bytes;
 }
 
 // A place in a buffer: (Buffer, offset).
@@ -267,17 +351,7 @@ bool Arguments::SetUnknown(PyObject* object, size_t index) {
   }
   all_[index] = hf_raw(data, static_cast<uint64_t>(size));
   kept_.push_back(std::move(bytes));
-  return CheckSize(index, static_cast<size_t>(size), "the argument");
-}
-
-bool Arguments::CheckSize(size_t index, size_t size, const char* what) {
-  if (sizes_[index] == size) return true;
-  PyErr_Format(PyExc_TypeError,
-               "argument %zu: %s has %zu bytes, the kernel's parameter has "
-               "%u; a NumPy scalar such as numpy.float32(x) says which type "
-               "is meant",
-               index, what, size, static_cast<unsigned>(sizes_[index]));
-  return false;
+  return CheckSize(index, static_cast<size_t>(size), object);
 }
 
 }  // namespace holdfast::python

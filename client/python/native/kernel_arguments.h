@@ -96,8 +96,14 @@ class Arguments {
   // Returns false, with an exception set, if the call fails.
   bool LearnKinds();
   // Returns false, with an exception, if the parameter has another size. `what`
-  // names the argument's type in the message.
-  bool CheckSize(size_t index, size_t size, const char* what);
+  // is the argument, or its type for the message.
+  template <typename What>
+  bool CheckSize(size_t index, size_t size, What what);
+  // Warns if the parameter is known to be of another kind than the scalar.
+  // Returns false, with an exception, if a filter makes one of the warning.
+  bool WarnOfKind(PyObject* object, size_t index, char kind);
+  // "an integer of 4 bytes"; "of 4 bytes" if the kind is not known.
+  std::string DescribeParameter(size_t index) const;
 
   PyObject* const kernel_;
   Parameters& parameters_;

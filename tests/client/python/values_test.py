@@ -283,9 +283,59 @@ def test_other_arrays_of_numbers_go_up_and_down(stream, buffer):
 
 
 def test_a_float_is_no_integer_and_no_pointer(stream, module, buffer):
-    for name, arguments in (("by_value", (2.5, 1.5)), ("add", (buffer, 1.5))):
-        with pytest.raises(TypeError, match="is a float, the kernel's parameter is an integer or a pointer"):
+    for name, arguments, kind in (
+        ("by_value", (2.5, 1.5), "an integer or a pointer of 8 bytes"),
+        ("add", (buffer, 1.5), "an integer of 4 bytes"),
+    ):
+        with pytest.raises(TypeError, match=f"is a float, the kernel's parameter is {kind}"):
             launch(stream, ONE, module.get_kernel(name), *arguments)
+
+
+POINTER = "an integer or a pointer of 8 bytes; pass a Buffer for a pointer"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "text"),
+    [
+        ("add", 1.5, r"argument 1: 1.5 is a float, the kernel's parameter is an integer of 4 bytes$"),
+        ("add", np.int64(1), "1: numpy.int64 has 8 bytes, .* an integer of 4 bytes; pass .* numpy.int32"),
+        ("add", np.uint8(1), "1: numpy.uint8 has 1 byte, .* an integer of 4 bytes; pass .* numpy.int32"),
+        ("add", ctypes.c_long(1), "1: ctypes.c_long has 8 bytes, .* an integer of 4 bytes; pass "),
+        ("by_value", 1.5, "1: a Python float is a double, which has 8 bytes, .* number of 4 bytes; pass numpy.float32"),
+        ("by_value", np.float64(1), "1: numpy.float64 has 8 bytes, .* a floating-point number of 4 bytes; pass numpy.float32"),
+        ("set", np.float32(2), "0: numpy.float32 has 4 bytes, .* is " + POINTER),
+        ("set", np.float64(2), "0: .* is a float, .* is an integer or a pointer of 8 bytes"),
+    ],
+)
+def test_an_argument_of_the_wrong_size_names_its_type_and_the_parameters_kind(
+    stream, module, buffer, name, wrong, text
+):
+    with pytest.raises(TypeError, match=text):
+        launch(stream, ONE, module.get_kernel(name), *([] if name == "set" else [buffer]), wrong)
+
+
+def test_a_buffer_for_a_number_says_how_the_number_is_written(stream, module, buffer):
+    with pytest.raises(TypeError, match="a buffer has 8 bytes, .* number of 4 bytes; pass numpy.float32"):
+        launch(stream, ONE, module.get_kernel("by_value"), buffer, buffer)
+
+
+def test_a_scalar_of_another_kind_goes_as_its_bytes_and_is_warned_of(stream, module, buffer):
+    add, by_value = module.get_kernel("add"), module.get_kernel("by_value")
+    with pytest.warns(holdfast.CUDAWarning, match="1: numpy.int32 goes as its bytes, .* floating") as told:
+        launch(stream, ONE, by_value, buffer, np.int32(0x3F800000))
+    assert told[0].filename == __file__
+    assert buffer.copy_to(np.zeros(6, np.float32), stream=stream)[0] == 1
+    with pytest.warns(holdfast.CUDAWarning, match="1: numpy.float32 goes as its bytes, .* an integer"):
+        launch(stream, ONE, add, buffer, np.float32(0))
+    with pytest.warns(holdfast.CUDAWarning, match="1: ctypes.c_float goes .* an integer of 4 bytes; pass "):
+        launch(stream, ONE, add, buffer, ctypes.c_float(0))
+    builder = stream.create_graph_builder().begin_building()
+    with pytest.warns(holdfast.CUDAWarning) as told:
+        launch(builder, ONE, add, buffer, np.float32(0))
+        launch(stream, ONE, add, buffer, np.uint32(0))
+        launch(stream, ONE, by_value, buffer, np.float32(0))
+    assert [warning.filename for warning in told] == [__file__]
+    builder.close()
 
 
 PUT = 'extern "C" __global__ void put(float* x, float f, int i) { *x = f + i; }'

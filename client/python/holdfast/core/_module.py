@@ -6,6 +6,7 @@ import weakref
 from collections import namedtuple
 
 from holdfast import _native
+from holdfast._errors import warn_program
 from holdfast._session import current_device
 from holdfast.core._options import not_served
 
@@ -445,6 +446,10 @@ class Kernel(_native.Kernel):
     def _learn_kinds(self):
         """For a Python number that is an argument: see ObjectCode._parameter_kinds."""
         return self._code._learned_kinds(self._lowered)
+
+    def _warn_of_argument(self, text):
+        """For an argument that may not mean what it says."""
+        warn_program(text)
 
     @classmethod
     def from_handle(cls, handle, mod=None):
