@@ -2,14 +2,13 @@
 #include "client/cuda/answer.h"
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/fault.h"
+#include "client/cuda/call_log.h"
 #include "client/cuda/not_served.h"
 #include "core/base/error_detail.h"
 #include "core/cuda/result.h"
@@ -19,14 +18,6 @@ namespace holdfast::libcuda {
 namespace {
 
 std::atomic<CUresult> last_fault{CUDA_SUCCESS};
-
-bool Logs() {
-  static const bool logs = [] {
-    const char* value = std::getenv("HOLDFAST_CUDA_LOG");
-    return value != nullptr && *value != '\0' && *value != '0';
-  }();
-  return logs;
-}
 
 CUresult ResultOfCode(absl::StatusCode code) {
   switch (code) {
@@ -64,23 +55,22 @@ CUresult ResultOf(const absl::Status& status,
   return ResultOfCode(status.code());
 }
 
-void Print(CUresult result, const absl::Status& status) {
-  std::fprintf(stderr, "holdfast: %s: %s\n", cuda::ResultName(result).c_str(),
-               std::string(status.message()).c_str());
-}
-
 }  // namespace
 
 CUresult Answer(const absl::Status& status) {
   if (status.ok()) return CUDA_SUCCESS;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   const CUresult result = ResultOf(status, detail);
-  if (Logs()) Print(result, status);
-  if (FaultOf(status).has_value() || cuda::IsSticky(result) ||
+  const bool is_fault = FaultOf(status).has_value();
+  const std::string why = is_fault
+                              ? MessageWith(status, AfterFault::kContextIsLost)
+                              : std::string(status.message());
+  if (Logs()) PrintFailure(result, why);
+  if (is_fault || cuda::IsSticky(result) ||
       (detail.has_value() && detail->session_lost)) {
     CUresult none = CUDA_SUCCESS;
     const bool first = last_fault.compare_exchange_strong(none, result);
-    if (first && !Logs()) Print(result, status);
+    if (first && !Logs()) PrintFailure(result, why);
     return last_fault;
   }
   return result;

@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/compile/object_code.h"
+#include "client/cuda/call_log.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::libcuda {
@@ -41,9 +42,22 @@ CUresult Function::CheckBlock(const Dim3& block) const {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   if (threads <= max_threads_) return CUDA_SUCCESS;
   // A block has 65536 registers on every device since compute capability 3.0.
-  return threads <= 1024 && threads * registers_ > 65536
-             ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-             : CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = threads <= 1024 && threads * registers_ > 65536
+                              ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+                              : CUDA_ERROR_INVALID_VALUE;
+  return Failed(
+      result, absl::StrCat("a block of ", threads, " threads: kernel ", name(),
+                           " has at most ", max_threads_));
+}
+
+CUresult Function::CheckDynamicShared(uint64_t bytes) const {
+  const int64_t limit = dynamic_shared_limit_;
+  if (limit >= 0 && bytes <= static_cast<uint64_t>(limit)) return CUDA_SUCCESS;
+  return Failed(CUDA_ERROR_INVALID_VALUE,
+                absl::StrCat(bytes, " bytes of dynamic shared memory: kernel ",
+                             name(), " has at most ", limit,
+                             " (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_"
+                             "BYTES)"));
 }
 
 bool Function::IsUsableIn(const Context& context) const {

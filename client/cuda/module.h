@@ -72,6 +72,9 @@ class Function {
   // INVALID_VALUE beyond the kernel's launch bounds, LAUNCH_OUT_OF_RESOURCES if
   // the registers do not suffice.
   CUresult CheckBlock(const Dim3& block) const;
+  // CUDA_ERROR_INVALID_VALUE: a block may not have this much dynamic shared
+  // memory.
+  CUresult CheckDynamicShared(uint64_t bytes) const;
   // True if the kernel was compiled for clusters.
   bool has_clusters() const { return has_clusters_; }
 

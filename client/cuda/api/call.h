@@ -3,7 +3,7 @@
 // The beginning of entry points: the checks that CUDA makes before all others,
 // and the lookups of handles. Each function calls `body` only if its checks
 // pass. It returns the result of `body`, a CUresult or an absl::Status, as a
-// CUresult.
+// CUresult, and logs a failure (call_log.h).
 #ifndef HOLDFAST_CLIENT_CUDA_API_CALL_H_
 #define HOLDFAST_CLIENT_CUDA_API_CALL_H_
 
@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/cuda/answer.h"
+#include "client/cuda/call_log.h"
 #include "client/cuda/context.h"
 #include "client/cuda/graph/capture.h"
 #include "client/cuda/process.h"
@@ -25,9 +26,11 @@ namespace holdfast::libcuda {
 template <typename Body>
 CUresult WithProcess(Body body) {
   Process& process = Process::Get();
-  if (!process.initialized()) return CUDA_ERROR_NOT_INITIALIZED;
-  if (cuda::HostFunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
-  return Answer(body(process));
+  if (!process.initialized()) return Failed(CUDA_ERROR_NOT_INITIALIZED);
+  if (cuda::HostFunctionScope::Active())
+    return Failed(CUDA_ERROR_NOT_PERMITTED);
+  const CUresult result = Answer(body(process));
+  return result == CUDA_SUCCESS ? result : Failed(result);
 }
 
 // Calls body(Process&), for entry points about objects, which need no current

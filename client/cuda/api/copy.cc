@@ -200,7 +200,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,
                                size_t attribute_count, CUstream stream) {
   if (AnyNull(to, from, sizes) || count == 0 ||
       (attribute_count > 0 && AnyNull(attributes, first))) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   }
   for (size_t i = 0; i < count; ++i) {
     const CUresult result =

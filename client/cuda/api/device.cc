@@ -77,18 +77,20 @@ bool IsPeer(Process& process, const Device& device, CUdevice peer) {
 extern "C" {
 
 CUresult cuInit(unsigned flags) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != 0) return Failed(CUDA_ERROR_INVALID_VALUE);
   const absl::Status started = Process::Get().Init();
   // The child of a fork.
-  if (absl::IsFailedPrecondition(started)) return CUDA_ERROR_NOT_INITIALIZED;
+  if (absl::IsFailedPrecondition(started))
+    return Failed(CUDA_ERROR_NOT_INITIALIZED);
   HOLDFAST_ANSWER_IF_ERROR(started);
-  return Process::Get().connection().devices().empty() ? CUDA_ERROR_NO_DEVICE
-                                                       : CUDA_SUCCESS;
+  return Process::Get().connection().devices().empty()
+             ? Failed(CUDA_ERROR_NO_DEVICE)
+             : CUDA_SUCCESS;
 }
 
 // Programs ask for the version before cuInit and after a fork, too.
 CUresult cuDriverGetVersion(int* version) {
-  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (version == nullptr) return Failed(CUDA_ERROR_INVALID_VALUE);
   if (!Process::Get().forked()) {
     HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
   }

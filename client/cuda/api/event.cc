@@ -108,7 +108,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream,
                                 unsigned flags) {
   return (flags & ~CU_EVENT_RECORD_EXTERNAL) != 0
-             ? CUDA_ERROR_INVALID_VALUE
+             ? Failed(CUDA_ERROR_INVALID_VALUE)
              : Record(event, stream, flags);
 }
 

@@ -86,7 +86,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
                                      unsigned long long flags) {
   // An upload needs a stream, which this call does not have.
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   }
   InstantiationError error;
   return Instantiate(exec, graph, flags, &error);
@@ -95,7 +95,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
 CUresult cuGraphInstantiateWithParams(
     CUgraphExec* exec, CUgraph graph,
     CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
-  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (parameters == nullptr) return Failed(CUDA_ERROR_INVALID_VALUE);
   InstantiationError error;
   CUresult result = Instantiate(exec, graph, parameters->flags, &error);
   if (result == CUDA_SUCCESS &&
@@ -145,7 +145,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph graph_handle,
                               CUgraphExecUpdateResultInfo* info) {
-  if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (info == nullptr) return Failed(CUDA_ERROR_INVALID_VALUE);
   *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
   return WithExec(exec_handle, [&](Process& process, GraphExec& exec) {
     const std::shared_ptr<Graph> graph =

@@ -290,7 +290,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, CUfunction function, int threads, size_t shared,
     unsigned flags) {
   if ((flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   }
   return ActiveBlocks(blocks, function, threads, shared);
 }

@@ -71,7 +71,7 @@ CUresult Submit(Process& process, const Stream& stream, Function& function,
   const absl::Status launched = holdfast::Launch(
       stream.queue(), config, kernel, std::span<const Argument>(arguments));
   if (config.cooperative && absl::IsOutOfRange(launched)) {
-    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return Failed(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, launched.message());
   }
   HOLDFAST_ANSWER_IF_ERROR(launched);
   // Only the device knows which clusters and attributes it takes, and the
@@ -88,10 +88,10 @@ CUresult Launch(CUfunction handle, const LaunchConfig& config,
   const auto check = [&](Process& process) {
     function = process.code.FindFunction(handle);
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    return config.dynamic_shared_bytes > function->dynamic_shared_limit() ||
-                   (values != nullptr && extra != nullptr)
-               ? CUDA_ERROR_INVALID_VALUE
-               : function->CheckBlock(config.block);
+    if (values != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult shared =
+        function->CheckDynamicShared(config.dynamic_shared_bytes);
+    return shared != CUDA_SUCCESS ? shared : function->CheckBlock(config.block);
   };
   return WithWork(
       stream_handle,
@@ -149,7 +149,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
 CUresult cuLaunchKernelEx(const CUlaunchConfig* given, CUfunction function,
                           void** values, void** extra) {
   if (given == nullptr || (given->numAttrs > 0 && given->attrs == nullptr)) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   }
   LaunchConfig config{
       .grid = {given->gridDimX, given->gridDimY, given->gridDimZ},
@@ -159,11 +159,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* given, CUfunction function,
                                                       given->numAttrs);
   for (const CUlaunchAttribute& attribute : attributes) {
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) {
-      return CUDA_ERROR_INVALID_VALUE;  // an attribute of streams
+      return Failed(CUDA_ERROR_INVALID_VALUE);  // an attribute of streams
     }
-    if (!ApplyAttribute(attribute, &config)) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!ApplyAttribute(attribute, &config))
+      return Failed(CUDA_ERROR_NOT_SUPPORTED);
   }
-  if (!HasWholeClusters(config)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (!HasWholeClusters(config)) return Failed(CUDA_ERROR_INVALID_CLUSTER_SIZE);
   return Launch(function, config, attributes, given->hStream, values, extra);
 }
 

@@ -3,6 +3,7 @@
 // Entry points: device and host memory, and what pointers are.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cuda/allocate.h"
 #include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
@@ -97,6 +98,15 @@ CUresult WithHostMemory(void* host, Body body) {
   });
 }
 
+// The answer to the end of memory that is not there.
+CUresult NotAllocated(Process& process, absl::string_view call,
+                      uint64_t address) {
+  return Failed(
+      ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE),
+      absl::StrCat(call, ": 0x", absl::Hex(address),
+                   " is not the start of memory that this call frees"));
+}
+
 // Why kernels have no address of this host memory.
 absl::Status NotShared(const Allocation& memory) {
   return absl::UnimplementedError(
@@ -123,7 +133,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t size) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
                             size_t height, unsigned element) {
-  if (AnyNull(pointer, pitch)) return CUDA_ERROR_INVALID_VALUE;
+  if (AnyNull(pointer, pitch)) return Failed(CUDA_ERROR_INVALID_VALUE);
   size_t row = 0;
   CUresult result = holdfast::cuda::ReadPitch(width, height, element, &row);
   if (result == CUDA_SUCCESS) result = cuMemAlloc_v2(pointer, row * height);
@@ -149,7 +159,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     }
     const auto freed = process.memory.Remove(pointer, IsFreeable);
     if (freed == nullptr) {
-      return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
+      return NotAllocated(process, "cuMemFree", pointer);
     }
     return freed->is_host()
                ? Answer(process.connection().session().Synchronize())
@@ -189,7 +199,8 @@ CUresult cuMemFreeHost(void* pointer) {
                  memory.pool == nullptr;
         });
     if (freed == nullptr) {
-      return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
+      return NotAllocated(process, "cuMemFreeHost",
+                          reinterpret_cast<uint64_t>(pointer));
     }
     return freed->has_place()
                ? Answer(process.connection().session().Synchronize())
@@ -237,7 +248,8 @@ CUresult cuMemHostUnregister(void* pointer) {
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
                                       unsigned flags) {
-  if (AnyNull(device, host) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (AnyNull(device, host) || flags != 0)
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   return WithHostMemory(host, [&](Allocation& memory) -> CUresult {
     if (!memory.span.has_value()) return Answer(NotShared(memory));
     HOLDFAST_ANSWER_OR_ASSIGN(const uint64_t address, memory.span->address());
@@ -247,7 +259,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
 }
 
 CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
-  if (AnyNull(flags, host)) return CUDA_ERROR_INVALID_VALUE;
+  if (AnyNull(flags, host)) return Failed(CUDA_ERROR_INVALID_VALUE);
   return WithHostMemory(host, [&](Allocation& memory) {
     *flags = memory.flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;

@@ -143,7 +143,8 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
-  if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0)
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
     const auto found = process.events.Find(event);
     if (found == nullptr) {
@@ -182,7 +183,8 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
                              void* data, unsigned flags) {
-  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (callback == nullptr || flags != 0)
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   return WithWork(handle, RefuseCapture, [&](Process&, Stream& stream) {
     return stream.Call([handle, callback, data](const absl::Status& outcome) {
       callback(handle, OutcomeOf(outcome), data);

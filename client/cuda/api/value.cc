@@ -84,7 +84,8 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address,
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
                                CUstreamBatchMemOpParams* parameters,
                                unsigned flags) {
-  if (parameters == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (parameters == nullptr || flags != 0)
+    return Failed(CUDA_ERROR_INVALID_VALUE);
   return Submit(stream, {parameters, count});
 }
 

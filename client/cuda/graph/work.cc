@@ -6,6 +6,7 @@
 
 #include "client/cpp/launch_check.h"
 #include "client/cuda/answer.h"
+#include "client/cuda/call_log.h"
 #include "client/cuda/graph/graph_memory.h"
 #include "client/cuda/graph/lowered_work.h"
 #include "client/cuda/launch_parameters.h"
@@ -71,16 +72,16 @@ CUresult AcceptWork(Process& process, NodeWork work, NodeWork* accepted) {
 
 CUresult CheckKernel(const KernelWork& kernel) {
   if (!HasWholeClusters(kernel.config)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  if (kernel.config.dynamic_shared_bytes >
-      kernel.function->dynamic_shared_limit()) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  const CUresult shared =
+      kernel.function->CheckDynamicShared(kernel.config.dynamic_shared_bytes);
+  if (shared != CUDA_SUCCESS) return shared;
   const CUresult block = kernel.function->CheckBlock(kernel.config.block);
   if (block != CUDA_SUCCESS) return block;
   const absl::Status checked =
       CheckLaunch(kernel.config, *kernel.kernel, kernel.context.device);
   return kernel.config.cooperative && absl::IsOutOfRange(checked)
-             ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+             ? Failed(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                      checked.message())
              : Answer(checked);
 }
 

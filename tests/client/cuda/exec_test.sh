@@ -25,7 +25,9 @@ expect 143 "a signal"
 "$holdfast" exec --device=cpu -- sh -c 'kill -TERM $$'
 expect 143 "a signal, in a private daemon"
 "$holdfast" exec --direct -- /nowhere/program 2>/dev/null
-expect 1 "no program"
+expect 127 "no program"
+"$holdfast" exec --device=cpu -- /nowhere/program 2>/dev/null
+expect 127 "no program, in a private daemon"
 "$holdfast" exec --address=unix:/nowhere/socket -- true 2>/dev/null
 expect 3 "no daemon"
 "$holdfast" exec 2>/dev/null
@@ -101,6 +103,36 @@ for where in --memcheck "--memcheck --direct" "--memcheck --device=cpu"; do
   [[ $said == *"place 12 0"*"place 16 700"* && $said == *"right behind the end of the buffer of 16 bytes"* ]]
   expect 0 "a stray store, $where: $said"
 done
+said=$("$holdfast" exec --memcheck -- python3 -c "$stray" 2>&1)
+[[ $said == *"; the program's context is lost: "* && $said != *"told to recover"* ]]
+expect 0 "what a fault means for the program: $said"
+# The log has the reason of each refusal, or the name of the function; a query is no failure.
+refusals='import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+context, module, kernel, event = (ctypes.c_void_p() for _ in range(4))
+assert driver.cuCtxSynchronize() == 3
+assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert driver.cuCtxSetCurrent(context) == 0
+code = b".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }"
+assert driver.cuModuleLoadData(ctypes.byref(module), code) == 0
+assert driver.cuModuleGetFunction(ctypes.byref(kernel), module, b"k") == 0
+assert driver.cuLaunchKernel(kernel, 1, 1, 1, 5000, 1, 1, 0, None, None, None) == 1
+assert driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 1 << 30, None, None, None) == 1
+assert driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
+assert driver.cuMemFree_v2(ctypes.c_uint64(0x1234)) == 1
+assert driver.cuStreamSynchronize(ctypes.c_void_p(77)) == 400
+assert driver.cuMemHostGetFlags(None, None) == 1
+assert driver.cuStreamQuery(None) in (0, 600)'
+said=$(HOLDFAST_CUDA_LOG=1 "$holdfast" exec --device=cpu -- python3 -c "$refusals" 2>&1)
+expect 0 "calls that are refused: $said"
+for why in "cuCtxSynchronize has refused the call" "a block of 5000 threads: kernel k has at most 1024" \
+  "1073741824 bytes of dynamic shared memory: kernel k has at most" "cuMemFree: 0x1234 is not the start of memory" \
+  "CUDA_ERROR_INVALID_HANDLE: cuStreamSynchronize has" "cuMemHostGetFlags has refused"; do
+  [ "$(grep -c "holdfast: CUDA_ERROR_[A-Z_]*: .*$why\|holdfast: $why" <<<"$said")" -eq 1 ]
+  expect 0 "the log says $why: $said"
+done
+[ "$(grep -c "^holdfast: " <<<"$said")" -eq 6 ]
+expect 0 "one line a refusal: $said"
 said=$("$holdfast" exec --device=cpu -- python3 -c "$stray" 2>&1)
 [[ $said == *"place 12 0"*"place 16 0"* ]]
 expect 0 "a stray store that nobody looks for: $said"

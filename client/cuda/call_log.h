@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The log of the driver's calls that fail, on stderr: with HOLDFAST_CUDA_LOG=1
+// in the environment. All functions are thread-safe.
+#ifndef HOLDFAST_CLIENT_CUDA_CALL_LOG_H_
+#define HOLDFAST_CLIENT_CUDA_CALL_LOG_H_
+
+#include "absl/strings/string_view.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// Returns true if failures are logged.
+bool Logs();
+
+// Prints "holdfast: CUDA_ERROR_INVALID_VALUE: ..." in any case.
+void PrintFailure(CUresult result, absl::string_view why);
+
+// Logs the reason of a failure, and returns `result`.
+CUresult Failed(CUresult result, absl::string_view why);
+
+// Called with the result of an entry point. Logs a failure that this thread has
+// not just told the reason of, with the function's name, which it finds on the
+// stack; a compiler may have left it out there. CUDA_ERROR_NOT_READY is no
+// failure.
+void LogResult(CUresult result);
+
+// Logs the result and returns it. LogResult returns nothing, so that the call
+// of it leaves the entry point on the stack.
+inline CUresult Failed(CUresult result) {
+  LogResult(result);
+  return result;
+}
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_CALL_LOG_H_
