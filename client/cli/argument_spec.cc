@@ -21,8 +21,16 @@
 namespace holdfast::cli {
 namespace {
 
+constexpr absl::string_view kForms =
+    "TYPE:VALUE, in:, out:, inout:, scratch: or raw:";
+
 absl::Status Wanted(absl::string_view form) {
   return absl::InvalidArgumentError(absl::StrCat("wanted is ", form));
+}
+
+absl::Status WithForm(const absl::Status& status, absl::string_view form) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), "; wanted is ", form));
 }
 
 absl::StatusOr<ArgumentSpec> ParseRaw(absl::string_view hex) {
@@ -50,8 +58,9 @@ absl::StatusOr<ArgumentSpec> ParseScratch(absl::string_view size) {
 absl::Status ParseArray(absl::string_view array, absl::string_view form,
                         ArgumentSpec* spec) {
   const size_t bracket = std::min(array.find('['), array.size());
-  HOLDFAST_ASSIGN_OR_RETURN(spec->type,
-                            ParseElementType(array.substr(0, bracket)));
+  const auto type = ParseElementType(array.substr(0, bracket));
+  if (!type.ok()) return WithForm(type.status(), form);
+  spec->type = *type;
   absl::string_view extents = array.substr(bracket);
   if (extents.empty() || extents == "[]") return absl::OkStatus();
   if (!absl::ConsumePrefix(&extents, "[") ||
@@ -105,7 +114,9 @@ absl::StatusOr<ArgumentSpec> ParseInOut(absl::string_view text) {
 }
 
 absl::StatusOr<ArgumentSpec> ParseOut(absl::string_view text) {
-  constexpr absl::string_view kForm = "out:FILE.npy:TYPE[N,...]";
+  constexpr absl::string_view kForm =
+      "out:FILE.npy:TYPE[N,...], or inout:arange:TYPE[N,...]:OUT.npy for a "
+      "buffer that the kernel reads, too";
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos || colon == 0) return Wanted(kForm);
   ArgumentSpec spec;
@@ -123,7 +134,9 @@ absl::StatusOr<ArgumentSpec> ParseForm(absl::string_view form,
   if (form == "inout") return ParseInOut(rest);
   if (form == "out") return ParseOut(rest);
   ArgumentSpec spec;
-  HOLDFAST_ASSIGN_OR_RETURN(spec.type, ParseElementType(form));
+  const auto type = ParseElementType(form);
+  if (!type.ok()) return WithForm(type.status(), kForms);
+  spec.type = *type;
   HOLDFAST_ASSIGN_OR_RETURN(spec.bytes, ParseScalar(spec.type, rest));
   return spec;
 }
@@ -142,7 +155,7 @@ absl::StatusOr<ArgumentSpec> ArgumentSpec::Parse(absl::string_view text) {
   const absl::string_view form = text.substr(0, colon);
   absl::StatusOr<ArgumentSpec> spec =
       colon == absl::string_view::npos
-          ? Wanted("TYPE:VALUE, in:, out:, inout:, scratch: or raw:")
+          ? Wanted(kForms)
           : ParseForm(form, text.substr(colon + 1));
   if (spec.ok()) return spec;
   return UsageError(WithPrefix(

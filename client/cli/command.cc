@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
@@ -45,8 +46,10 @@ void PrintLines(absl::string_view text) {
 void PrintDetail(const absl::Status& status, const ErrorDetail& detail) {
   if (!detail.result_name.empty() &&
       !absl::StrContains(status.message(), detail.result_name)) {
-    PrintLines(absl::StrCat(detail.call, ": ", detail.result_name, ": ",
-                            detail.explanation));
+    std::vector<absl::string_view> parts = {detail.call, detail.result_name,
+                                            detail.explanation};
+    std::erase(parts, "");
+    PrintLines(absl::StrJoin(parts, ": "));
   }
   if (!absl::StrContains(status.message(), detail.log)) PrintLines(detail.log);
 }
@@ -161,9 +164,9 @@ void WriteError(const absl::Status& status, JsonWriter* json) {
       .Member("code", absl::StatusCodeToString(status.code()))
       .Member("message", status.message());
   if (const auto detail = GetErrorDetail(status)) {
-    json->Member("call", detail->call)
-        .Member("result_name", detail->result_name)
-        .Member("log", detail->log);
+    // Empty where Holdfast itself refused or stopped the work.
+    if (!detail->call.empty()) json->Member("call", detail->call);
+    json->Member("result_name", detail->result_name).Member("log", detail->log);
   }
   if (const auto fault = FaultOf(status)) {
     json->Member("fault", DescribeFault(*fault));

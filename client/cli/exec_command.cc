@@ -50,7 +50,8 @@ Examples:
 PROGRAM loads Holdfast's libcuda.so.1 and libcudart.so.13 instead of NVIDIA's.
 Programs with NVIDIA's runtime inside (nvcc's default) do not run: compile them
 with nvcc -cudart shared. HOLDFAST_CUDA_LOG=1 prints why a call of the driver
-failed.)";
+failed. The exit status is PROGRAM's (128 + N for a signal N, in a shell), or
+127 if PROGRAM cannot be started.)";
 
 struct ExecOptions {
   std::string device;
@@ -89,8 +90,11 @@ void PrependPaths(const std::string& folder) {
   }
 }
 
-// Returns only if the program cannot be started.
-absl::Status Become(const std::vector<std::string>& program) {
+// As of a shell.
+constexpr int kExitNoProgram = 127;
+
+// Ends this process with kExitNoProgram if the program cannot be started.
+[[noreturn]] void Become(const std::vector<std::string>& program) {
   std::vector<char*> arguments;
   arguments.reserve(program.size() + 1);
   for (const std::string& word : program) {
@@ -98,8 +102,9 @@ absl::Status Become(const std::vector<std::string>& program) {
   }
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  return absl::NotFoundError(absl::StrCat("cannot start ", program.front(),
-                                          ": ", std::strerror(errno)));
+  std::fprintf(stderr, "holdfast: cannot start %s: %s\n",
+               program.front().c_str(), std::strerror(errno));
+  _exit(kExitNoProgram);
 }
 
 std::atomic<pid_t> child{0};
@@ -128,9 +133,7 @@ absl::StatusOr<int> RunWithOwnDaemon(
   if (pid == 0) {
     PrependPaths(folder);
     SetVariable("HOLDFAST_ADDRESS", daemon->address());
-    std::fprintf(stderr, "holdfast: %s\n",
-                 std::string(Become(program).message()).c_str());
-    _exit(127);
+    Become(program);
   }
   child = pid;
   for (const int passed : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -154,14 +157,14 @@ absl::Status RunInDaemon(const std::string& address,
                             FindCudaFolder(CudaLibrary::kClient));
   PrependPaths(folder);
   SetVariable("HOLDFAST_ADDRESS", address);
-  return Become(program);
+  Become(program);
 }
 
 absl::Status RunDirect(const std::vector<std::string>& program) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string folder,
                             FindCudaFolder(CudaLibrary::kSoftware));
   PrependPaths(folder);
-  return Become(program);
+  Become(program);
 }
 
 absl::StatusOr<std::string> AddressFor(const ExecOptions& exec,

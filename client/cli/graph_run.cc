@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "client/cli/compilation_report.h"
 #include "client/cli/file.h"
+#include "client/cli/find_kernel.h"
 #include "client/cli/graph_source.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
@@ -91,7 +92,8 @@ absl::Status LoadKernels(Session& session, const v1::GraphFile& file,
     PrintNotes(*compilation);
     HOLDFAST_ASSIGN_OR_RETURN(const Module module,
                               session.Load(compilation->object));
-    HOLDFAST_ASSIGN_OR_RETURN(Kernel loaded, module.GetKernel(kernel.name()));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        Kernel loaded, FindKernel(module, compilation->object, kernel.name()));
     resources->binding.kernels[kernel.id()] = loaded.handle();
     resources->kernels.push_back(std::move(loaded));
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/compilation_report.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/object_file.h"
 #include "client/cli/source.h"
 #include "client/cli/usage_error.h"
 #include "client/cpp/occupancy.h"
@@ -144,8 +145,9 @@ void AddKernelsCommand(CLI::App* app, CommonOptions* options,
       [options, flags] { return ShowKernels(*options, *flags); }, status);
   command
       ->add_option("OBJECT", flags->file,
-                   "FILE (.cu .ptx .cubin .fatbin), FORMAT:FILE, or sha256:HEX "
-                   "of an object in the daemon's store")
+                   absl::StrCat("FILE (", EndingsFor(ObjectUse::kLoad),
+                                "), FORMAT:FILE, or sha256:HEX of an object in "
+                                "the daemon's store"))
       ->required();
   AddList(command, "--name", &flags->names,
           "An instance of a template in a .cu, 'scale<float>'; may be given "

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/compilation_report.h"
 #include "client/cli/object_file.h"
 #include "client/cli/output_flags.h"
@@ -39,8 +40,9 @@ absl::Status Link(const CommonOptions& options, const LinkFlags& flags,
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
   Linker linker({.arch = flags.arch, .options = linker_options});
   for (const std::string& argument : flags.objects) {
-    HOLDFAST_ASSIGN_OR_RETURN(const ObjectCode object,
-                              PutObjectFile(*daemon, argument));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const ObjectCode object,
+        PutObjectFile(*daemon, argument, ObjectUse::kLink));
     linker.Add(object, argument);
   }
   HOLDFAST_ASSIGN_OR_RETURN(const Compilation linked,
@@ -51,9 +53,10 @@ absl::Status Link(const CommonOptions& options, const LinkFlags& flags,
 void AddFlags(CLI::App* command, LinkFlags* flags) {
   command
       ->add_option("OBJECT", flags->objects,
-                   "FILE (.ptx .cubin .ltoir .fatbin .o .a), FORMAT:FILE "
-                   "(ptx:-, object:x.obj; - is standard input), or sha256:HEX "
-                   "of an object in the daemon's store")
+                   absl::StrCat("FILE (", EndingsFor(ObjectUse::kLink),
+                                "), FORMAT:FILE (ptx:-, object:x.obj; - is "
+                                "standard input), or sha256:HEX of an object "
+                                "in the daemon's store"))
       ->required();
   AddOutputFlags(command, flags);
 }

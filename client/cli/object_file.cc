@@ -38,7 +38,30 @@ bool IsHash(absl::string_view text) {
          std::all_of(text.begin(), text.end(), absl::ascii_isxdigit);
 }
 
+bool IsFor(ObjectUse use, v1::ObjectFormat format) {
+  return use == ObjectUse::kLink || format == v1::OBJECT_FORMAT_PTX ||
+         format == v1::OBJECT_FORMAT_CUBIN ||
+         format == v1::OBJECT_FORMAT_FATBIN;
+}
+
+absl::Status NotFor(ObjectUse use, v1::ObjectFormat format,
+                    absl::string_view argument) {
+  if (format != v1::OBJECT_FORMAT_UNSPECIFIED) {
+    return UsageError(absl::InvalidArgumentError(
+        absl::StrCat(argument, ": a device does not load ", FormatName(format),
+                     ": `holdfast link` makes a cubin of it")));
+  }
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat(argument, ": the name must end in one of ", EndingsFor(use),
+                   ", or begin with the format, as in \"ptx:FILE\"")));
+}
+
 }  // namespace
+
+absl::string_view EndingsFor(ObjectUse use) {
+  return use == ObjectUse::kLoad ? ".cu .ptx .cubin .fatbin"
+                                 : ".ptx .cubin .ltoir .fatbin .o .a";
+}
 
 absl::string_view FormatName(v1::ObjectFormat format) {
   for (const Format& known : kFormats) {
@@ -100,7 +123,8 @@ absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
 }
 
 absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
-                                         const std::string& argument) {
+                                         const std::string& argument,
+                                         ObjectUse use) {
   absl::string_view path = argument;
   if (absl::ConsumePrefix(&path, "sha256:")) {
     if (!IsHash(path)) {
@@ -116,11 +140,8 @@ absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
   } else {
     format = FormatOfFile(path);
   }
-  if (format == v1::OBJECT_FORMAT_UNSPECIFIED) {
-    return UsageError(absl::InvalidArgumentError(absl::StrCat(
-        argument,
-        ": the name must end in .ptx, .cubin, .ltoir, .fatbin, .o or "
-        ".a, or begin with the format, as in \"ptx:FILE\"")));
+  if (format == v1::OBJECT_FORMAT_UNSPECIFIED || !IsFor(use, format)) {
+    return NotFor(use, format, argument);
   }
   HOLDFAST_ASSIGN_OR_RETURN(const std::string bytes,
                             ReadFile(std::string(path)));

@@ -34,11 +34,19 @@ absl::StatusOr<v1::ObjectFormat> ParseTarget(absl::string_view target,
 absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
                                                  absl::string_view path);
 
+// What is done with an object: a device loads it, or it is linked.
+enum class ObjectUse { kLoad, kLink };
+
+// The endings of the files for either use, for help texts. kLoad includes .cu.
+absl::string_view EndingsFor(ObjectUse use);
+
 // Puts an object of the command line into the daemon's store: "FILE" or
 // "FORMAT:FILE". "sha256:HEX" names an object that should be in the store
-// already; this is not checked.
+// already; this is not checked. Returns a usage error for an object of another
+// use.
 absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
-                                         const std::string& argument);
+                                         const std::string& argument,
+                                         ObjectUse use);
 
 }  // namespace holdfast::cli
 

@@ -15,9 +15,11 @@
 #include "client/cli/array_text.h"
 #include "client/cli/compilation_report.h"
 #include "client/cli/file.h"
+#include "client/cli/find_kernel.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
 #include "client/cli/memcheck_address.h"
+#include "client/cli/object_file.h"
 #include "client/cli/parameter_types.h"
 #include "client/cli/session_flags.h"
 #include "client/cli/source.h"
@@ -213,8 +215,9 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
   HOLDFAST_RETURN_IF_ERROR(WarnOfTypes(flags, compilation, arguments));
   HOLDFAST_ASSIGN_OR_RETURN(const Module module,
                             session->Load(compilation.object));
-  HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel,
-                            module.GetKernel(flags.kernel));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Kernel kernel,
+      FindKernel(module, compilation.object, flags.kernel));
   HOLDFAST_RETURN_IF_ERROR(kernel.Describe(ordinal).status());
 
   const Device device = session->device(ordinal);
@@ -260,12 +263,16 @@ Example:
     in:a.npy in:b.npy 'out:c.npy:f32[50000]' u64:50000)";
 
 void AddFlags(CLI::App* command, RunFlags* flags) {
-  command->add_option("FILE", flags->source, "A .cu, .ptx, .cubin or .fatbin")
+  command
+      ->add_option("FILE", flags->source,
+                   absl::StrCat("FILE (", EndingsFor(ObjectUse::kLoad),
+                                "), FORMAT:FILE, or sha256:HEX of an object in "
+                                "the daemon's store"))
       ->required();
   command
       ->add_option("--kernel", flags->kernel,
-                   "Its name, an instantiation ('vector_add<float>') or the "
-                   "name in the object")
+                   "Its name in the source, of a template an instantiation "
+                   "('vector_add<float>'), or the name in the object")
       ->required();
   command->add_option("--grid", flags->grid, "Blocks: X[,Y[,Z]]")->required();
   command->add_option("--block", flags->block, "Threads: X[,Y[,Z]]")

@@ -134,7 +134,8 @@ absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
         absl::StrCat(path, " is not compiled: ", flag, " is of no use")));
   }
   Compilation compilation;
-  HOLDFAST_ASSIGN_OR_RETURN(compilation.object, PutObjectFile(daemon, path));
+  HOLDFAST_ASSIGN_OR_RETURN(compilation.object,
+                            PutObjectFile(daemon, path, ObjectUse::kLoad));
   return compilation;
 }
 

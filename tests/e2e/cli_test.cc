@@ -202,7 +202,9 @@ TEST_F(CliTest, AKernelThatRunsTooLongIsGivenUp) {
       "1",   "--block",       "1",        "scratch:4"};
   std::vector<std::string> limited = run;
   limited.push_back("--kernel-time-limit=300ms");
-  ExpectFailure(Holdfast(limited), 1, "kernel spin");
+  const Outcome spun = Holdfast(limited);
+  ExpectFailure(spun, 1, "kernel spin");
+  EXPECT_FALSE(absl::StrContains(spun.err, "\n: ")) << spun.err;
   limited.back() = "--kernel-time-limit=soon";
   ExpectFailure(Holdfast(limited), 2, "soon is no duration");
 }
@@ -226,6 +228,35 @@ TEST_F(CliTest, CompiledCodeRunsInPlaceOnABuffer) {
   const auto result = cli::ReadNpy(Path("y.npy"));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(Values<int>(*result), (std::vector<int>{2, 3, 4, 4}));
+}
+
+TEST_F(CliTest, ACompiledKernelHasItsNameInTheSourceIfOnlyOneHasIt) {
+  ASSERT_TRUE(cli::WriteFile(Path("pair.cu"),
+                             "struct Two { float a, b; };\n"
+                             "__global__ void axpb(float* x, Two t) {\n"
+                             "  x[threadIdx.x] = t.a * x[threadIdx.x] + t.b;\n"
+                             "}\n"
+                             "__global__ void one(float* x) { x[0] = 1; }\n"
+                             "__global__ void one(int* x) { x[0] = 1; }\n")
+                  .ok());
+  ASSERT_EQ(
+      Holdfast({"compile", Path("pair.cu"), "-o", Path("pair.ptx")}).exit_code,
+      0);
+  const auto run = [](const std::string& kernel,
+                      const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {
+        "run", Path("pair.ptx"), "--kernel", kernel,   "--grid",
+        "1",   "--block",        "3",        "--print"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return Holdfast(command);
+  };
+  const std::string output = ":" + Path("pair.npy");
+  const Outcome axpb =
+      run("axpb", {"inout:arange:f32[3]" + output, "raw:0000004000008040"});
+  EXPECT_EQ(axpb.exit_code, 0) << axpb.err;
+  EXPECT_TRUE(absl::StrContains(axpb.out, "= [4, 6, 8]")) << axpb.out;
+  ExpectFailure(run("one", {"inout:arange:f32[3]" + output}), 1,
+                "no kernel is named \"one\"");
 }
 
 TEST_F(CliTest, WhatKernelsPrintComesToTheClient) {
@@ -423,7 +454,11 @@ TEST_F(CliTest, AMistakeInTheCommandLineIsNoFailureOfTheCommand) {
   ExpectFailure(Holdfast({"compile", source, "--header", "a=" + source,
                           "--header", "a=" + source}),
                 2, "given twice");
-  ExpectFailure(Holdfast({"kernels", "x.exe"}), 2, "must end in .ptx");
+  ExpectFailure(Holdfast({"kernels", "x.npy"}), 2,
+                "must end in one of .cu .ptx .cubin .fatbin, or");
+  ExpectFailure(Holdfast({"kernels", "x.ltoir"}), 2, "`holdfast link` makes");
+  ExpectFailure(Holdfast({"link", "x.npy", "-o", "x.cubin"}), 2,
+                "must end in one of .ptx .cubin .ltoir .fatbin .o .a, or");
   ExpectFailure(Holdfast({"kernels", "x.ptx", "--name", "k"}), 2,
                 "--name is of no use");
   ExpectFailure(Holdfast({"kernels", "sha256:12"}), 2, "SHA-256");

@@ -174,6 +174,9 @@ TEST(ArgumentSpecTest, MalformedArgumentsSayWhatIsWanted) {
   ExpectRefused("out:z.npy:f32[5", "out:FILE.npy:TYPE[N,...]");
   ExpectRefused("out:z.npy:f32[x]", "not a list");
   ExpectRefused("out:z.npy:f33[5]", "unknown type");
+  ExpectRefused("out:arange:f32[8]:c.npy",
+                "wanted is out:FILE.npy:TYPE[N,...], or inout:arange:");
+  ExpectRefused("inn:c.npy", "wanted is TYPE:VALUE, in:, out:, inout:");
   ExpectRefused("scratch:many", "scratch:BYTES");
 }
 
