@@ -820,7 +820,7 @@ const char* hf_compilation_log(const hf_compilation* compilation);
 const char* hf_compilation_warnings(const hf_compilation* compilation);
 /* "NVRTC 13.0". */
 const char* hf_compilation_compiler(const hf_compilation* compilation);
-/* "sm_90". */
+/* "sm_90" of a cubin, "compute_90" of PTX and LTO IR. */
 const char* hf_compilation_arch(const hf_compilation* compilation);
 bool hf_compilation_cache_hit(const hf_compilation* compilation);
 /* The time in the compiler; 0 if the cache had the result. */

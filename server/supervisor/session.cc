@@ -262,8 +262,11 @@ void Session::RemoveKeeper(int64_t keeper) {
     kept_.SetDetached();
     if (IsServing(life_->state())) {
       const LogScope scope(log_fields_);
-      LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
-             absl::FormatDuration(options_.grace), " unless it reconnects");
+      LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends ",
+             options_.grace == absl::ZeroDuration()
+                 ? "at once"
+                 : absl::StrCat("in ", absl::FormatDuration(options_.grace),
+                                " unless it reconnects"));
     }
   }
   options_.on_deadline_change();

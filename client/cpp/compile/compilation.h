@@ -33,8 +33,9 @@ struct Compilation {
   // Warnings and remarks of the compiler.
   std::string log;
   std::vector<std::string> warnings;
-  // "NVRTC 13.0", "sm_90".
+  // "NVRTC 13.0".
   std::string compiler;
+  // "sm_90" of a cubin, "compute_90" of PTX and LTO IR.
   std::string arch;
   bool cache_hit = false;
   // The cache that had the result, if any.

@@ -14,7 +14,11 @@ absl::StatusOr<LocalDriver> LocalDriver::Load(const std::string& library) {
   void* const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("no CUDA driver in this process: ", dlerror()));
+        absl::StrCat("no CUDA driver in this process: ", dlerror(),
+                     "; for the memory of a daemon on the software device, "
+                     "LocalMappingOptions::driver names that driver, or "
+                     "LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) has the "
+                     "program find it"));
   }
   LocalDriver driver;
 #define HOLDFAST_LOCAL_DRIVER_FIND(name, symbol)                       \
@@ -28,6 +32,19 @@ absl::StatusOr<LocalDriver> LocalDriver::Load(const std::string& library) {
 #undef HOLDFAST_LOCAL_DRIVER_FIND
   HOLDFAST_RETURN_IF_ERROR(driver.Check(driver.cuInit(0), "cuInit"));
   return driver;
+}
+
+absl::Status LocalDriver::CheckImport(CUresult result) const {
+  const absl::Status status = Check(result, "cuMemImportFromShareableHandle");
+  if (result != CUDA_ERROR_INVALID_VALUE) return status;
+  Dl_info place = {};
+  const bool is_known = dladdr(reinterpret_cast<void*>(cuInit), &place) != 0;
+  return absl::UnavailableError(absl::StrCat(
+      status.message(), " from ",
+      is_known ? place.dli_fname : "this process's libcuda.so.1",
+      "; a program under `holdfast exec` has Holdfast's own libcuda.so.1, "
+      "whose memory is the daemon's: start it without, or name the driver "
+      "(LocalMappingOptions::driver)"));
 }
 
 absl::Status LocalDriver::Check(CUresult result, const char* call) const {

@@ -56,6 +56,9 @@ struct LocalDriver {
 
   // Returns OK, or UNAVAILABLE with the call and CUDA's name of the result.
   absl::Status Check(CUresult result, const char* call) const;
+  // Check of cuMemImportFromShareableHandle, which Holdfast's own libcuda.so.1
+  // refuses.
+  absl::Status CheckImport(CUresult result) const;
 };
 
 }  // namespace holdfast

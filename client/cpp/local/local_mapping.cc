@@ -91,12 +91,11 @@ absl::Status LocalMapping::State::Import(const UniqueFd& descriptor) {
   }
   const ScopedLocalContext current(driver, *context);
   HOLDFAST_RETURN_IF_ERROR(current.status());
-  HOLDFAST_RETURN_IF_ERROR(driver.Check(
-      driver.cuMemImportFromShareableHandle(
+  HOLDFAST_RETURN_IF_ERROR(
+      driver.CheckImport(driver.cuMemImportFromShareableHandle(
           &handle,
           reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
-          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-      "cuMemImportFromShareableHandle"));
+          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)));
   imported = true;
   if (base == 0) {
     HOLDFAST_RETURN_IF_ERROR(driver.Check(
