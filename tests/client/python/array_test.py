@@ -274,12 +274,52 @@ def test_numpy_is_told_what_to_do(device):
             call(a)
     with pytest.raises(TypeError, match="asnumpy"):
         np.asarray(a)
+    pinned = ha.zeros(3, resource=PinnedMemoryResource())
+    with pytest.raises(TypeError, match="pinned memory: numpy.from_dlpack"):
+        np.asarray(pinned)
+    assert np.from_dlpack(pinned).tolist() == [0, 0, 0]
+    with pytest.raises(TypeError, match=r"no numpy.sin of Arrays: holdfast.array.elementwise\("):
+        np.sin(a)
+    with pytest.raises(TypeError, match="no numpy.add.reduce of Arrays: "):
+        np.add.reduce(a)
     with pytest.raises(TypeError, match="copy_to"):
         np.asarray(a.buffer)
     with pytest.raises(TypeError, match="objects"):
         ha.asarray(np.array([object()]))
     with pytest.raises(TypeError, match="byte order"):
         ha.zeros(3, ">f4")
+
+
+@pytest.mark.parametrize(
+    ("sign", "expression"),
+    [
+        ("**", r"pow\(x, y\)"), ("%", "x % y"), ("//", r"floor\(x / y\)"), ("&", "x & y"),
+        ("|", r"x \| y"), ("^", r"x \^ y"), ("<<", "x << y"), (">>", "x >> y"),
+    ],
+)  # fmt: skip
+def test_an_operator_that_arrays_lack_names_the_expression(device, sign, expression):
+    a = ha.zeros(3, "i4")
+    for left, right in ((a, 2), (2, a), (a, a), (np.int32(2), a)):
+        with pytest.raises(TypeError, match=f'holdfast.array.elementwise\\("{expression}", x=a, y=b\\)'):
+            eval(f"left {sign} right")
+    with pytest.raises(TypeError, match="no ~ of Arrays"):
+        ~a
+
+
+def test_numpys_numbers_stand_on_either_side(device):
+    x = host((6,), "f4")
+    a, two = ha.asarray(x), np.float32(2)
+    for one, other in (
+        (two - a, two - x), (a - two, x - two), (two / (a + 1), two / (x + 1)), (two < a, two < x),
+        (two >= a, two >= x), (two == a, two == x), (np.float32(2).reshape(()) * a, 2 * x),
+    ):  # fmt: skip
+        same(one, other)
+    with pytest.raises(TypeError, match="asarray"):
+        x + a
+
+
+def test_the_module_shows_its_functions_alone():
+    assert dir(ha) == sorted(ha.__all__)
 
 
 def test_one_element_is_a_number(device):

@@ -36,6 +36,18 @@ __all__ = [
     "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
+_ELEMENTWISE = 'holdfast.array.elementwise("EXPRESSION of x", x=a) computes any'
+
+# By NumPy's name of an operator: the method of its right operand.
+_REFLECTED = {
+    "add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "divide": "__rtruediv__",
+    "true_divide": "__rtruediv__", "floor_divide": "__rfloordiv__", "remainder": "__rmod__",
+    "divmod": "__rdivmod__", "power": "__rpow__", "matmul": "__rmatmul__", "bitwise_and": "__rand__",
+    "bitwise_or": "__ror__", "bitwise_xor": "__rxor__", "left_shift": "__rlshift__",
+    "right_shift": "__rrshift__", "equal": "__eq__", "not_equal": "__ne__", "less": "__gt__",
+    "less_equal": "__ge__", "greater": "__lt__", "greater_equal": "__le__",
+}  # fmt: skip
+
 _BASIC = "an index is made of ints, slices, ... and None; holdfast.array.asnumpy(a)[index] takes others"
 
 
@@ -53,8 +65,6 @@ class Array:
         ValueError: an element lies outside of the Buffer.
     """
 
-    # NumPy leaves operators with an Array to the Array.
-    __array_ufunc__ = None
     __hash__ = None
 
     def __init__(self, buffer, shape, dtype=float, *, strides=None, offset=0):
@@ -198,9 +208,28 @@ class Array:
         raise AttributeError(text, name=name, obj=self)
 
     def __array__(self, *args, **kwargs):
+        if self._buffer.is_host_accessible:
+            raise TypeError(
+                "the elements are in pinned memory: numpy.from_dlpack(a) has them here without a "
+                "copy, holdfast.array.asnumpy(a) copies them"
+            )
         raise TypeError(
             "the elements are in the daemon: holdfast.array.asnumpy(a) copies them here, "
             "holdfast.array.asarray(x) copies an array there"
+        )
+
+    def __array_ufunc__(self, ufunc, method, *operands, **options):
+        """NumPy leaves an operator with an Array on its right, ``numpy.float32(2) * a``, to the
+        Array, and computes nothing of Arrays itself."""
+        reflected = _REFLECTED.get(ufunc.__name__)
+        is_operator = reflected and method == "__call__" and not options
+        if is_operator and not isinstance(operands[0], Array):
+            left = operands[0]
+            is_number = isinstance(left, numpy.ndarray) and left.ndim == 0
+            return getattr(operands[1], reflected)(left[()] if is_number else left)
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise TypeError(
+            f"no numpy.{name} of Arrays: {_ELEMENTWISE}, numpy.{name} takes holdfast.array.asnumpy(a)"
         )
 
     def __len__(self):
@@ -260,11 +289,6 @@ class Array:
             raise TypeError("booleans have no negative: convert them by astype")
         return elementwise("-x", x=self)
 
-    def __pow__(self, other, modulo=None):
-        raise TypeError('no ** of Arrays: holdfast.array.elementwise("pow(x, y)", x=a, y=b)')
-
-    __rpow__ = __pow__
-
     def __matmul__(self, other):
         raise TypeError("no linear algebra on Arrays: holdfast.array.asnumpy(a) @ asnumpy(b)")
 
@@ -272,6 +296,9 @@ class Array:
 
     def __abs__(self):
         raise TypeError('no abs() of Arrays: holdfast.array.elementwise("abs(x)", x=a)')
+
+    def __invert__(self):
+        raise TypeError('no ~ of Arrays: holdfast.array.elementwise("~x", x=a)')
 
     def __pos__(self):
         return self.copy()
@@ -300,13 +327,17 @@ class Array:
         ))  # fmt: skip
 
 
+def __dir__():
+    return sorted(__all__)
+
+
 def __getattr__(name):
     """Raises the error for a name that this module lacks. If NumPy has the name, the error says what
     to use instead."""
     text = f"module 'holdfast.array' has no attribute {name!r}"
     known = None if name.startswith("_") else getattr(numpy, name, None)
     if isinstance(known, numpy.ufunc):
-        text += ', NumPy has it: holdfast.array.elementwise("EXPRESSION of x", x=a) computes any'
+        text += f", NumPy has it: {_ELEMENTWISE}"
     elif callable(known):
         text += f", NumPy has it: use numpy.{name} with holdfast.array.asnumpy(a) and asarray(x)"
     raise AttributeError(text)
@@ -351,6 +382,15 @@ def _comparison(sign):
     return apply
 
 
+def _refusal(sign, expression):
+    text = f'no {sign} of Arrays: holdfast.array.elementwise("{expression}", x=a, y=b)'
+
+    def apply(self, *operands):
+        raise TypeError(text)
+
+    return apply
+
+
 def _result_type(sign, one, other):
     """The common type of two operands. TypeError: booleans have no difference, as in NumPy."""
     common = numpy.result_type(_typed(one), _typed(other))
@@ -382,6 +422,13 @@ for _name, _sign, _type in (
     setattr(Array, f"__{_name}__", _operator(_sign, _type, False))
     setattr(Array, f"__r{_name}__", _operator(_sign, _type, True))
     setattr(Array, f"__i{_name}__", _in_place(_sign, _type))
+for _name, _sign, _expression in (
+    ("pow", "**", "pow(x, y)"), ("mod", "%", "x % y"), ("floordiv", "//", "floor(x / y)"),
+    ("divmod", "divmod()", "floor(x / y)"), ("and", "&", "x & y"), ("or", "|", "x | y"),
+    ("xor", "^", "x ^ y"), ("lshift", "<<", "x << y"), ("rshift", ">>", "x >> y"),
+):  # fmt: skip
+    setattr(Array, f"__{_name}__", _refusal(_sign, _expression))
+    setattr(Array, f"__r{_name}__", _refusal(_sign, _expression))
 for _name, _sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!=")):
     setattr(Array, f"__{_name}__", _comparison(_sign))
 

@@ -15,7 +15,9 @@ _Host = numpy.ndarray[Any, Any]
 _Operand = Array | bool | int | float | numpy.generic
 
 class Array:
-    __array_ufunc__: None
+    def __array_ufunc__(
+        self, ufunc: numpy.ufunc, method: str, *operands: Any, **options: Any
+    ) -> Array: ...
     __hash__: None  # type: ignore[assignment]
     def __init__(
         self,
