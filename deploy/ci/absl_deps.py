@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each C++ target names the targets of Abseil whose headers its files include, no more and no fewer.
 
-    deploy/ci/absl_deps.py          # tells the targets that do not, and fails
-    deploy/ci/absl_deps.py --fix    # rewrites their deps
-
 Distributions have Abseil's headers in the compiler's own search path, so that a compiler does not notice.
 """
 
+import argparse
 import ast
 import fnmatch
 import functools
@@ -214,9 +212,11 @@ class Build:
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fix", action="store_true", help="rewrite the deps of the targets; otherwise name them and fail")
+    fix = parser.parse_args().fix
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
     listed = subprocess.check_output(["git", "ls-files", "*BUILD.bazel"], text=True).split()
-    fix = sys.argv[1:] == ["--fix"]
     wrong = [line for path in listed for line in Build(path).check(fix)]
     if not fix:
         print("\n".join(wrong))

@@ -10,6 +10,11 @@
 # its user, and the packages are not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+take_help "$@"
+# Refuses an unknown option before anything is built.
+tests/acceptance/run --promises "$@" >/dev/null
 # shellcheck source=deploy/ci/machine.sh
 . deploy/ci/machine.sh
 

@@ -4,6 +4,9 @@
 # program in C++ compiles against it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+no_arguments "$@"
 bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT

@@ -6,10 +6,9 @@ Nearly all of clang-tidy's time goes to the headers that a file includes. So man
 read once for all. Two files of a group must not give the same name to two things. The script finds such names in the
 text: constants get other names in the group, and two files with the same function or type go into two groups. A file
 that does not compile with the others all the same is read again, by itself.
-
-    clang_tidy.py FILE... -- COMPILER_FLAG...
 """
 
+import argparse
 import collections
 import concurrent.futures
 import functools
@@ -243,8 +242,15 @@ def lint(sources, flags, folder):
 
 
 def main():
-    end = sys.argv.index("--")
-    sources, flags = [Source(path) for path in sys.argv[1:end]], sys.argv[end + 1 :]
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    parser = argparse.ArgumentParser(
+        usage="%(prog)s FILE... -- COMPILER_FLAG...",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", nargs="+", metavar="FILE", help="a C++ file of the tree")
+    files = parser.parse_args(sys.argv[1:end]).file
+    sources, flags = [Source(path) for path in files], sys.argv[end + 1 :]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda group: lint(group, flags, folder), groups(sources))
         lines = sorted({line for group in found for line in group})

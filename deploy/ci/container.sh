@@ -5,6 +5,9 @@
 # is not installed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+no_arguments "$@"
 
 [ "$(id -u)" -eq 0 ] || { echo "skipped: podman is tried by root only"; exit 0; }
 for program in podman runc; do

@@ -9,6 +9,9 @@
 # The system is made by mmdebstrap from a mirror, in a minute, and kept as $XDG_CACHE_HOME/holdfast/debian11.tar.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+only_files "$@"
 # shellcheck source=deploy/ci/check.sh
 . deploy/ci/check.sh
 

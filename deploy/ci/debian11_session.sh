@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# On Debian 11, where debian11.sh calls it: a daemon of the folder that is given, and what users do with it.
+# On Debian 11, where debian11.sh calls it: a daemon of the folder, and what users do with it.
+#
+# Usage: debian11_session.sh FOLDER
 set -euo pipefail
+usage() { awk 'NR <= 2 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"; }
+[[ ${1:-} != --help ]] || { usage; exit 0; }
+[[ $# -eq 1 && -d $1 ]] || { usage >&2; exit 2; }
 installed=$1
 scratch=$(mktemp -d)
 cd "$scratch"

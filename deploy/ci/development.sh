@@ -8,6 +8,9 @@
 # The daemon is the one that clients find by themselves, or $HOLDFAST_ADDRESS. RULES_CC: where a copy of the tree's
 # third_party/rules_cc is, for a script that is not in the tree.
 set -euo pipefail
+usage() { awk 'NR <= 2 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"; }
+[[ ${1:-} != --help ]] || { usage; exit 0; }
+[[ $# -eq 2 && -d $1 && -d $2 ]] || { usage >&2; exit 2; }
 prefix=$(realpath "$1")
 example=$(realpath "$2")
 rules_cc=$(realpath "${RULES_CC:-$(dirname "$0")/../../third_party/rules_cc}")

@@ -9,6 +9,9 @@
 #                               bundle and the full wheel, which it builds
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+only_files "$@"
 # shellcheck source=deploy/ci/unpack.sh
 . deploy/ci/unpack.sh
 

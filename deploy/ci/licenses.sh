@@ -7,6 +7,10 @@
 # Usage: licenses.sh FILE...     archives: .deb, .rpm, .whl, .tar.gz
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+only_files "$@"
+[ $# -gt 0 ] || refuse "it needs a file"
 # shellcheck source=deploy/ci/unpack.sh
 . deploy/ci/unpack.sh
 

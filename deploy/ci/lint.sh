@@ -1,10 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # clang-tidy over the C++ sources, with the checks of .clang-tidy and Clang's analysis of locks; warnings are
-# errors; and shellcheck over every shell script. With C++ files as arguments: these files only. With --part: the
-# files of the last 30 commits, and a third of the others, which changes with each commit.
+# errors; and shellcheck over every shell script.
+#
+# Usage: lint.sh [--part | FILE...]     with C++ files: these files only. With --part: the files of the last 30 commits,
+#                                       and a third of the others, which changes with each commit
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+case "${1:-}" in
+  --part) [ $# -eq 1 ] || refuse "--part takes no files" ;;
+  *) only_files "$@" ;;
+esac
 # Times of files are compared with the wall clock.
 if git grep -nE "absl::Now\(\) - |absl::Now\(\)( \+ [A-Za-z_.:]+)? *[<>]|[<>]=? *absl::Now\(\)" -- \
   server core client/cpp ':!core/base/cache_directory.cc'; then

@@ -4,6 +4,9 @@
 # Where no container can be booted, they are made and looked at only. rpm.sh looks at its RPM packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+no_arguments "$@"
 # shellcheck source=deploy/ci/machine.sh
 . deploy/ci/machine.sh
 # shellcheck source=deploy/ci/check.sh

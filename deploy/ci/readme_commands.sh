@@ -5,6 +5,9 @@
 # only show output, or need a GPU or a second machine, are marked `console` instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+no_arguments "$@"
 bazel build --noshow_progress --ui_event_filters=-info //server:holdfastd //client/cli:holdfast \
   //client/examples:all //core/software:libholdfast_software.so
 

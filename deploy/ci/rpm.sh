@@ -8,6 +8,10 @@
 # Usage: rpm.sh [DEBS RPMS]     what deploy/package.sh and deploy/rpm/package.sh have made; by default it calls both
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+take_help "$@"
+[ $# -eq 0 ] || [[ $# -eq 2 && -d $1 && -d $2 ]] || refuse "it takes two folders, or nothing"
 # shellcheck source=deploy/ci/machine.sh
 . deploy/ci/machine.sh
 # shellcheck source=deploy/ci/check.sh

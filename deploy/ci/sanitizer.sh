@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Under AddressSanitizer and UndefinedBehaviorSanitizer: the tests of core/base, among them the rings, whose other end is
-# hostile. With targets as arguments: these, such as //tests/server/executor/... `./check --config=asan` runs all.
+# hostile. `./check --config=asan` runs all tests.
+#
+# Usage: sanitizer.sh [TARGET...]     these targets instead, such as //tests/server/executor/...
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+take_help "$@"
+for target in "$@"; do
+  [[ $target == //* ]] || refuse "'$target' is no target"
+done
 [ $# -gt 0 ] || set -- //tests/core/base/...
 
 # This step has an output base of its own, so that no other step's build waits for it or compiles again. It makes no

@@ -5,6 +5,9 @@
 # the daemons of their nodes, as HOSTS.md says. Skipped where Slurm is not installed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+no_arguments "$@"
 # shellcheck source=deploy/ci/slurm_cluster.sh
 . deploy/ci/slurm_cluster.sh
 # shellcheck source=deploy/ci/check.sh

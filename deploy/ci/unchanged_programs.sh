@@ -4,9 +4,14 @@
 # numba passes its own CUDA tests, as many as run in SECONDS (by default 75); and once more in a daemon, by
 # `holdfast exec`. Nothing but LD_LIBRARY_PATH is set for them, and for numba what brings it to CUDA 13
 # (numba/sitecustomize.py).
-#   deploy/ci/unchanged_programs.sh [SECONDS]
+#
+# Usage: unchanged_programs.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/arguments.sh
+. deploy/ci/arguments.sh
+take_help "$@"
+[[ $# -le 1 && ${1:-75} =~ ^[0-9]+$ ]] || refuse "it takes a number of seconds, or nothing"
 # shellcheck source=deploy/setup/prepare.sh
 . deploy/setup/prepare.sh
 require_cuda_toolkit
