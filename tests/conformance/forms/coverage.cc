@@ -153,17 +153,25 @@ std::string ActingTable(const std::map<const Form*, Count>& tried) {
   return text + " |\n";
 }
 
+// Returns the sentence "`a` and `b` END"; "" if there are no opcodes.
+std::string Sentence(const std::set<std::string>& opcodes,
+                     absl::string_view end) {
+  if (opcodes.empty()) return "";
+  return absl::StrCat(" ", absl::StrJoin(opcodes, " and "), " ", end);
+}
+
 // How many forms have all that is tried of them recorded, and which none.
 std::string Summary(const Goldens& goldens,
                     const std::map<const Form*, Count>& tried) {
   size_t forms = 0, oracle = 0, golden = 0;
-  std::set<std::string> untried;
+  std::set<std::string> ending, untried;
   const auto add = [&](const Form& form, const Count& count) {
     ++forms;
     oracle += count.oracle > 0;
     golden += count.golden > 0 && count.golden == count.oracle;
     if (count.oracle == 0) {
-      untried.insert(absl::StrCat("`", SpellingOf(form.opcode), "`"));
+      (EndsKernel(form) ? ending : untried)
+          .insert(absl::StrCat("`", SpellingOf(form.opcode), "`"));
     }
   };
   for (const Form& form : AllForms()) {
@@ -172,8 +180,10 @@ std::string Summary(const Goldens& goldens,
   }
   return absl::StrCat(
       forms, " forms; ", oracle, " are checked against the oracle, ", golden,
-      " against what an H200 computed, too. ", absl::StrJoin(untried, " and "),
-      " give nothing to compare: they end a kernel.\n\n");
+      " against what an H200 computed, too.",
+      Sentence(ending, "give nothing to compare: they end a kernel."),
+      Sentence(untried, "must still be added to the lists of `spellings.cc`."),
+      "\n\n");
 }
 
 std::string Missing() {

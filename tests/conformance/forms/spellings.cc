@@ -118,6 +118,11 @@ bool ComputesValue(const software::ptx::Form& form) {
   return Contains(kComputing, SpellingOf(form.opcode));
 }
 
+bool EndsKernel(const software::ptx::Form& form) {
+  constexpr absl::string_view kEnding[] = {"brkpt", "trap"};
+  return Contains(kEnding, SpellingOf(form.opcode));
+}
+
 std::string TestOf(const software::ptx::Form& form) {
   if (ComputesValue(form)) return "tests/conformance/forms";
   for (const auto& [opcodes, test] : kTests) {

@@ -17,6 +17,10 @@ namespace holdfast::forms {
 bool ComputesValue(const software::ptx::Form& form);
 std::string TestOf(const software::ptx::Form& form);
 
+// Returns true if the instruction ends the kernel, so that no spelling of it
+// can be tried.
+bool EndsKernel(const software::ptx::Form& form);
+
 // Returns the spellings of all forms that compute a value, each once.
 std::vector<std::string> ValueSpellings();
 
