@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/base/error_detail.h"
 #include "core/cuda/result.h"
-#include "server/executor/recovery/fault_text.h"
+#include "server/executor/recovery/fault_parser.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {

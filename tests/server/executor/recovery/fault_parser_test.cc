@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/recovery/fault_text.h"
+#include "server/executor/recovery/fault_parser.h"
 
 #include <gtest/gtest.h>
 
 namespace holdfast::executor {
 namespace {
 
-TEST(FaultTextTest, HasKernelBlockThreadAndSourceLine) {
+TEST(FaultParserTest, HasKernelBlockThreadAndSourceLine) {
   const internal::Fault fault = ParseFaultText(
       "A kernel accessed an address that is not mapped. kernel stray, block "
       "(1,2,3), thread (37,0,4), PTX line 12, dir/kernels.cu:18: st: access to "
@@ -19,13 +19,13 @@ TEST(FaultTextTest, HasKernelBlockThreadAndSourceLine) {
   EXPECT_EQ(fault.source_line(), "dir/kernels.cu:18");
 }
 
-TEST(FaultTextTest, WithoutLineInformationItIsTheLineOfThePtx) {
+TEST(FaultParserTest, WithoutLineInformationItIsTheLineOfThePtx) {
   const internal::Fault fault = ParseFaultText(
       "kernel f, block (0,0,0), thread (0,0,0), PTX line 7: trap: trap");
   EXPECT_EQ(fault.source_line(), "PTX:7");
 }
 
-TEST(FaultTextTest, SeveralThreadsAreNoThread) {
+TEST(FaultParserTest, SeveralThreadsAreNoThread) {
   const internal::Fault fault = ParseFaultText(
       "kernel f, block (0,0,0), threads (0,0,0) to (31,0,0): trap");
   EXPECT_EQ(fault.kernel(), "f");
@@ -34,7 +34,7 @@ TEST(FaultTextTest, SeveralThreadsAreNoThread) {
   EXPECT_EQ(fault.source_line(), "");
 }
 
-TEST(FaultTextTest, AnyOtherTextSaysNothing) {
+TEST(FaultParserTest, AnyOtherTextSaysNothing) {
   for (const char* text :
        {"", "kernel", ", block (", "kernel f was given up", "block (1,2,3)"}) {
     const internal::Fault fault = ParseFaultText(text);
@@ -43,7 +43,7 @@ TEST(FaultTextTest, AnyOtherTextSaysNothing) {
   }
 }
 
-TEST(FaultTextTest, AnAssertionTellsItsPlaceButNoKernel) {
+TEST(FaultParserTest, AnAssertionTellsItsPlaceButNoKernel) {
   const internal::Fault fault = ParseAssertion(
       "a.cu:4: void check(const int *, int): block: [1,2,3], thread: [2,0,7] "
       "Assertion `x[i] >= 0` failed.");

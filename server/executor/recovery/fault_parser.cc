@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/recovery/fault_text.h"
+#include "server/executor/recovery/fault_parser.h"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_TEXT_H_
-#define HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_TEXT_H_
+#ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_PARSER_H_
+#define HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_PARSER_H_
 
 #include "absl/strings/string_view.h"
 #include "holdfast/internal/executor.pb.h"
@@ -20,4 +20,4 @@ internal::Fault ParseAssertion(absl::string_view line);
 
 }  // namespace holdfast::executor
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_TEXT_H_
+#endif  // HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_PARSER_H_
