@@ -3,9 +3,9 @@
 
 #include <signal.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
@@ -34,8 +34,7 @@ DaemonProcess::DaemonProcess(const std::vector<std::string>& more_flags) {
     (absl::StartsWith(address, "unix:") ? unix_ : tcp_) = address;
   }
   if (unix_.empty() || tcp_.empty()) {
-    std::fprintf(stderr, "holdfastd did not start\n");
-    std::abort();
+    throw std::runtime_error("holdfastd did not start");
   }
 }
 

@@ -12,15 +12,19 @@ namespace holdfast::e2e {
 
 // A holdfastd process, on the device $HOLDFAST_TEST_DEVICE or the software
 // device. It listens on a Unix socket in its own directory, and on a free port
-// of the loopback interface. The destructor stops it with SIGTERM.
+// of the loopback interface. The destructor stops it with SIGTERM, and waits
+// for its end.
 class DaemonProcess {
  public:
+  // Starts the daemon, with `more_flags` after the flags of this class, and
+  // blocks until it is ready.
   explicit DaemonProcess(const std::vector<std::string>& more_flags = {});
   ~DaemonProcess();
 
   const std::string& address() const { return unix_; }
   const std::string& tcp_address() const { return tcp_; }
-  // For files of the test; the destructor removes the directory.
+  // The path of a directory for files of the test. The destructor removes the
+  // directory.
   const std::string& directory() const { return directory_; }
   pid_t pid() const { return process_->pid(); }
 

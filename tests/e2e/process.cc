@@ -3,13 +3,15 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -17,7 +19,23 @@
 namespace holdfast::e2e {
 namespace {
 
-// `descriptors`: of the child's 0, 1, 2.
+// Replaces this process, a new child of `parent`. Makes only calls that are
+// safe after a fork in a process with several threads.
+[[noreturn]] void Execute(char* const* arguments, char* const* variables,
+                          const int (&descriptors)[3], pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);  // it ended before prctl
+  for (int i = 0; i < 3; ++i) dup2(descriptors[i], i);
+  closefrom(3);
+  execve(arguments[0], arguments, variables);
+  constexpr char kReason[] = ": cannot be executed\n";
+  (void)!write(STDERR_FILENO, arguments[0], strlen(arguments[0]));
+  (void)!write(STDERR_FILENO, kReason, sizeof kReason - 1);
+  _exit(127);
+}
+
+// Starts a program that gets SIGTERM when the calling thread ends. The
+// program's descriptors 0, 1 and 2 are `descriptors`, which must not be 0 or 1.
 pid_t Spawn(std::vector<std::string> arguments,
             const std::map<std::string, std::string>& environment,
             const int (&descriptors)[3]) {
@@ -37,22 +55,12 @@ pid_t Spawn(std::vector<std::string> arguments,
     list.push_back(nullptr);
     return list;
   };
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (int i = 0; i < 3; ++i) {
-    posix_spawn_file_actions_adddup2(&actions, descriptors[i], i);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  pid_t pid = -1;
-  const int error =
-      posix_spawn(&pid, arguments[0].c_str(), &actions, nullptr,
-                  pointers(arguments).data(), pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    std::fprintf(stderr, "cannot start %s: error %d\n", arguments[0].c_str(),
-                 error);
-    std::abort();
-  }
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> envp = pointers(variables);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) Execute(argv.data(), envp.data(), descriptors, parent);
+  if (pid < 0) throw std::runtime_error("cannot start " + arguments[0]);
   return pid;
 }
 
@@ -78,8 +86,7 @@ std::string ReadAll(FILE* file) {
 std::string ProgramPath(const char* variable) {
   const char* path = std::getenv(variable);
   if (path == nullptr) {
-    std::fprintf(stderr, "%s is not set\n", variable);
-    std::abort();
+    throw std::runtime_error(std::string(variable) + " is not set");
   }
   return path;
 }
