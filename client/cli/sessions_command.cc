@@ -18,7 +18,7 @@
 #include "client/cli/each_daemon.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/quota_flags.h"
-#include "client/cli/usage_report.h"
+#include "client/cli/resource_usage.h"
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"

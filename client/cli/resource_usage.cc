@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cli/usage_report.h"
+#include "client/cli/resource_usage.h"
 
 #include <cstdio>
 #include <string>

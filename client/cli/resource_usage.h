@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CLI_USAGE_REPORT_H_
-#define HOLDFAST_CLIENT_CLI_USAGE_REPORT_H_
+#ifndef HOLDFAST_CLIENT_CLI_RESOURCE_USAGE_H_
+#define HOLDFAST_CLIENT_CLI_RESOURCE_USAGE_H_
 
 #include "client/cli/json_writer.h"
 #include "holdfast/v1/sessions.pb.h"
@@ -18,4 +18,4 @@ void PrintUsage(const v1::ListSessionsResponse& sessions);
 
 }  // namespace holdfast::cli
 
-#endif  // HOLDFAST_CLIENT_CLI_USAGE_REPORT_H_
+#endif  // HOLDFAST_CLIENT_CLI_RESOURCE_USAGE_H_
