@@ -66,8 +66,9 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
       },
       status);
   command
-      ->add_option("--only", flags->bench.only,
-                   "Groups, with commas between:\n" + bench::DescribeGroups())
+      ->add_option(
+          "--only", flags->bench.only,
+          "Groups to measure, separated by commas:\n" + bench::DescribeGroups())
       ->delimiter(',')
       ->type_name("GROUP");
   command->add_flag("--quick", flags->bench.quick,
@@ -78,12 +79,13 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
       ->type_name("ADDRESS");
   command
       ->add_option("--tls", flags->bench.tls_address,
-                   "A daemon's address over TLS, likewise")
+                   "A daemon's address over TLS, for the group of the network")
       ->type_name("ADDRESS");
   command
-      ->add_option("--calls", flags->bench.transfer_calls,
-                   "Calls at once over the network, beside one; default: as "
-                   "many as the library makes on this machine")
+      ->add_option(
+          "--calls", flags->bench.transfer_calls,
+          "The number of concurrent calls over the network, measured beside "
+          "one call; default: as many as the library makes on this machine")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
   command

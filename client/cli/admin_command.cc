@@ -80,24 +80,24 @@ absl::Status RunUpgrade(const CommonOptions& options,
 
 void AddAdminCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status) {
-  CLI::App* admin =
-      AddGroup(app, options, "admin", "Operate the daemon, as its own user");
+  CLI::App* admin = AddGroup(app, options, "admin",
+                             "Drain or upgrade the daemon, for operators");
   const auto drain = std::make_shared<DrainOptions>();
   CLI::App* command = AddCommand(
       admin, options, "drain",
       "Open no new sessions, and wait until the last one has ended",
       [options, drain] { return RunDrain(*options, *drain); }, status);
   command->add_option("--timeout", drain->timeout,
-                      "Wait so long at most, e.g. 30s (default: for ever)");
+                      "The longest wait, e.g. 30s (default: no limit)");
   command->add_flag("--stop", drain->stop, "Open sessions again");
   const auto upgrade = std::make_shared<DrainOptions>();
   CLI::App* upgrade_command = AddCommand(
       admin, options, "upgrade",
-      "Execute the daemon's file anew in its process, with all sessions",
+      "Execute the daemon's new binary in the same process; sessions stay",
       [options, upgrade] { return RunUpgrade(*options, *upgrade); }, status);
   upgrade_command->add_option(
       "--timeout", upgrade->timeout,
-      "Give work that has arrived so long to end, e.g. 5m (default: 30s)");
+      "The longest wait for work that has arrived, e.g. 5m (default: 30s)");
 }
 
 }  // namespace holdfast::cli

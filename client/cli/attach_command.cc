@@ -174,9 +174,11 @@ void AddAttachCommand(CLI::App* app, CommonOptions* options,
   const auto flags = std::make_shared<AttachFlags>();
   CLI::App* command = AddCommand(
       app, options, "attach",
-      "Wait for a session that was left on purpose, and fetch its outputs",
+      "Wait for the work of a session that has no client, and fetch its "
+      "outputs",
       [options, flags] { return Attach(*options, *flags); }, status);
-  command->add_option("SESSION", flags->session_id, "Its name, e.g. s-7")
+  command
+      ->add_option("SESSION", flags->session_id, "The session's name, e.g. s-7")
       ->required();
   command
       ->add_option("--output", flags->output,
@@ -186,9 +188,10 @@ void AddAttachCommand(CLI::App* app, CommonOptions* options,
   command->add_flag("--overwrite", flags->overwrite,
                     "Replace files that are in the directory already");
   command->add_flag("--no-wait", flags->no_wait,
-                    "Do not wait until its work is done");
-  command->add_flag("--end", flags->end,
-                    "End it; otherwise it lives on, for its time anew");
+                    "Do not wait for the session's work");
+  command->add_flag(
+      "--end", flags->end,
+      "End the session; otherwise its time without a client begins anew");
 }
 
 }  // namespace holdfast::cli

@@ -165,22 +165,23 @@ absl::Status List(Daemon& daemon, uint32_t max_entries, JsonWriter* json) {
 
 void AddCacheCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status) {
-  CLI::App* cache = AddGroup(app, options, "cache",
-                             "The daemon's cache of compiled programs");
-  AddLook(cache, options, "stats", "What it holds, and how often it helped",
-          ShowStatistics, status);
+  CLI::App* cache =
+      AddGroup(app, options, "cache",
+               "Show or clear the daemon's cache of compiled programs");
+  AddLook(cache, options, "stats",
+          "Show the size of the cache, and its hits and misses", ShowStatistics,
+          status);
   const auto max_entries = std::make_shared<uint32_t>(0);
   AddLook(
       cache, options, "list",
-      "Entries that were made for your tenant, the last used first; an "
-      "operator "
-      "sees all",
+      "List the entries that were made for your tenant, the last used first; "
+      "an operator sees all entries",
       [max_entries](const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
         return List(*daemon, *max_entries, json);
       },
       status)
       ->add_option("-n,--max-entries", *max_entries,
-                   "How many; 0 is as many as the daemon lists")
+                   "The number of entries; 0: as many as the daemon lists")
       ->capture_default_str();
   AddCommand(
       cache, options, "clear", "Drop all entries, in memory and on disk",

@@ -72,11 +72,11 @@ void AddCdiCommand(CLI::App* app, CommonOptions* options,
   const auto directory = std::make_shared<std::string>("/run/holdfast");
   CLI::App* command = AddCommand(
       app, options, "cdi",
-      "Print what container engines read to give a container the daemon (CDI)",
+      "Print the CDI specification that gives a container access to the daemon",
       [directory] { return Print(*directory); }, status);
   command
       ->add_option("--directory", *directory,
-                   "Where the daemon's sockets are, holdfast.sock among them")
+                   "The folder of the daemon's sockets; it has holdfast.sock")
       ->type_name("DIR")
       ->capture_default_str();
   command->footer(kFooter);

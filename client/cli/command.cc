@@ -99,10 +99,10 @@ void AddCommonOptions(CLI::App* app, CommonOptions* options) {
   };
   app->add_option_function<std::vector<std::string>>(
          "--address", set,
-         "Where the daemon is: unix:PATH, tcp:HOST:PORT, "
+         "The daemon's address: unix:PATH, tcp:HOST:PORT, "
          "tls:HOST:PORT?ca=FILE, embedded: (default: $HOLDFAST_ADDRESS, else "
-         "the system's or the user's socket). Commands that only look take "
-         "several, with commas between them or by several --address")
+         "the system's or the user's socket). Commands that only read take "
+         "several addresses: separate them by commas, or repeat --address")
       ->allow_extra_args(false)
       ->type_name("ADDRESS");
   app->add_flag("--json", options->json, "Print one JSON value");

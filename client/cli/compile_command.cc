@@ -75,18 +75,18 @@ absl::Status Compile(const CommonOptions& options, const CompileFlags& flags,
 void AddFlags(CLI::App* command, CompileFlags* flags) {
   command
       ->add_option("FILE", flags->source,
-                   "A source: .ptx is PTX, .ll and .bc are NVVM IR, all else "
-                   "is CUDA C++; - is standard input")
+                   "The source: .ptx is PTX, .ll and .bc are NVVM IR, any "
+                   "other name is CUDA C++; - is standard input")
       ->required();
   AddOutputFlags(command, flags);
   command->add_option("--language", flags->language,
-                      "c++, ptx or nvvm; default: by the end of FILE");
+                      "c++, ptx or nvvm; default: by the extension of FILE");
   AddList(command, "--name", &flags->names,
-          "An instantiation that is wanted, 'vector_add<float>'; may be given "
-          "again");
+          "A template instance to compile, e.g. 'vector_add<float>'; may be "
+          "repeated");
   AddSourceFlags(command, &flags->how);
   AddList(command, "--extra", &flags->extra_sources,
-          "One more module of an NVVM program; may be given again");
+          "One more module of an NVVM program; may be repeated");
 }
 
 }  // namespace

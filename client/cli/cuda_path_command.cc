@@ -17,9 +17,9 @@ Examples:
   LD_LIBRARY_PATH=$(holdfast cuda-path) HOLDFAST_ADDRESS=... hashcat -b -m 0
   LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) hashcat -b -m 0
 
-The first program runs its kernels in a daemon, which `holdfast exec` sets up
-in one command; the second on the processor, in its own process. NVIDIA's
-compilers and libraries come from the CUDA toolkit, as ever.)";
+The first program runs its kernels in a daemon, as with `holdfast exec`; the
+second runs them on the processor, in its own process. NVIDIA's compilers and
+libraries come from the CUDA toolkit.)";
 
 absl::Status Print(bool cpu, bool json) {
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -45,7 +45,8 @@ void AddCudaPathCommand(CLI::App* app, CommonOptions* options,
       "Print the folder of a libcuda.so.1 that runs unchanged CUDA programs",
       [cpu, options] { return Print(*cpu, options->json); }, status);
   command->add_flag("--cpu", *cpu,
-                    "The software driver, which needs no GPU and no daemon");
+                    "Print the folder of the software driver, which needs no "
+                    "GPU and no daemon");
   command->footer(kFooter);
 }
 

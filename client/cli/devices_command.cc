@@ -242,8 +242,9 @@ void AddDevicesCommand(CLI::App* app, CommonOptions* options,
                                     : ListDevices(*daemon, json);
       },
       status);
-  command->add_option("ORDINAL", *ordinal,
-                      "Show this one, with every CUdevice_attribute");
+  command->add_option(
+      "ORDINAL", *ordinal,
+      "Show only the device with this ordinal, with every CUdevice_attribute");
 }
 
 }  // namespace holdfast::cli

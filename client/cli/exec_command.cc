@@ -229,11 +229,12 @@ void AddExecCommand(CLI::App* app, CommonOptions* options,
       status);
   command
       ->add_option("--device", exec->device,
-                   "Start a private daemon for the program: cpu, cuda or auto, "
-                   "as holdfastd's flag")
+                   "Start a private daemon with this device for the program: "
+                   "cpu, cuda or auto")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  command->add_flag("--direct", exec->direct,
-                    "No daemon: the software driver in the program's process");
+  command->add_flag(
+      "--direct", exec->direct,
+      "Use the software driver in the program's process, without a daemon");
   command->add_flag(
       "--memcheck", exec->memcheck,
       absl::StrCat(kMemcheckHelp, "; with --direct, in the program's process"));

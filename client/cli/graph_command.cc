@@ -41,13 +41,14 @@ absl::Status Draw(const CommonOptions& options, const std::string& path) {
 }
 
 constexpr char kRunFooter[] =
-    R"(ARG, one for each buffer of the file that is not scratch, in their order:
+    R"(Give one ARG for each buffer of the file that is not scratch, in the order of
+the buffers:
   in:FILE.npy               the array in the file
-  out:FILE.npy:TYPE[N,...]  zeros that are written to the file afterwards
-  inout:FILE.npy:OUT.npy    from one file, written to the other
+  out:FILE.npy:TYPE[N,...]  zeros, written to the file afterwards
+  inout:FILE.npy:OUT.npy    the array in FILE.npy, written to OUT.npy afterwards
   scratch:BYTES             zeros
 
-With --repeat the buffers keep what the launches before left in them.
+With --repeat, each launch works on the data of the launch before it.
 client/cli/README.md shows a file; holdfast/v1/graph_file.proto describes it.
 
 Example:
@@ -58,8 +59,10 @@ void AddRun(CLI::App* graph, CommonOptions* options, absl::Status* status) {
   CLI::App* command = AddCommand(
       graph, options, "run", "Run a graph on NumPy files",
       [options, flags] { return Run(*options, *flags); }, status);
-  command->add_option("FILE", flags->file, "A .json or .textproto")->required();
-  command->add_option("--repeat", flags->repeat, "Launches")
+  command
+      ->add_option("FILE", flags->file, "The graph's file, .json or .textproto")
+      ->required();
+  command->add_option("--repeat", flags->repeat, "The number of launches")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   command->add_option("--dot", flags->dot,
@@ -72,9 +75,11 @@ void AddRun(CLI::App* graph, CommonOptions* options, absl::Status* status) {
 void AddDot(CLI::App* graph, CommonOptions* options, absl::Status* status) {
   auto file = std::make_shared<std::string>();
   CLI::App* command = AddCommand(
-      graph, options, "dot", "Print a graph's file as DOT; needs no daemon",
+      graph, options, "dot",
+      "Print the graph of a file as DOT; needs no daemon",
       [options, file] { return Draw(*options, *file); }, status);
-  command->add_option("FILE", *file, "A .json or .textproto")->required();
+  command->add_option("FILE", *file, "The graph's file, .json or .textproto")
+      ->required();
 }
 
 }  // namespace

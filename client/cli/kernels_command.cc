@@ -150,8 +150,7 @@ void AddKernelsCommand(CLI::App* app, CommonOptions* options,
                                 "the daemon's store"))
       ->required();
   AddList(command, "--name", &flags->names,
-          "An instance of a template in a .cu, 'scale<float>'; may be given "
-          "again");
+          "A template instance in a .cu, e.g. 'scale<float>'; may be repeated");
   AddSourceFlags(command, &flags->how);
 }
 

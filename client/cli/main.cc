@@ -38,7 +38,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr char kFooter[] =
-    R"(`holdfast COMMAND --help` and `holdfast help COMMAND` tell more.
+    R"(`holdfast COMMAND --help` and `holdfast help COMMAND` describe a command.
 
 Exit status: 0 done; 1 failed, the reason is on stderr; 2 the command line is
 wrong; 3 no daemon at the address, or the session was lost. With --json, stdout
@@ -49,15 +49,15 @@ has {"error": {"code": .., "message": ..}} after a failure.)";
 constexpr char kEnvironment[] = R"(
 
 ENVIRONMENT
-  HOLDFAST_ADDRESS     The daemon, where --address is not given.
+  HOLDFAST_ADDRESS     The daemon's address, if --address is not given.
   HOLDFAST_TOKEN, HOLDFAST_TOKEN_FILE
-                       The token that says whose work this is, or its file.
-  HOLDFAST_DAEMON      The holdfastd that embedded: starts.
-  HOLDFAST_BLOCKING    1: each command is waited for, so that an error is told
-                       where its cause is; for programs, too.
-  HOLDFAST_DEBUG       1: errors in Python name the line that submitted what
-                       failed.
-  CUDA_HOME            The toolkit that embedded: compiles with.
+                       The token of the client's tenant, or a file with it.
+  HOLDFAST_DAEMON      The holdfastd that an embedded: address starts.
+  HOLDFAST_BLOCKING    1: clients wait for each command, so that an error is
+                       reported at its cause; also in programs.
+  HOLDFAST_DEBUG       1: errors in Python name the line that submitted the
+                       failed command.
+  CUDA_HOME            The toolkit with which an embedded: address compiles.
   NO_COLOR             No colors on a terminal.)";
 
 using Words = std::vector<std::string>;
@@ -100,7 +100,8 @@ const CLI::App& Innermost(const CLI::App& app) {
   return commands.empty() ? app : Innermost(*commands.front());
 }
 
-// A group of commands without one of them: `holdfast`, `holdfast cache`.
+// Returns true if the command line ends at a group of commands, such as
+// `holdfast cache`.
 bool LacksCommand(const CLI::App& app) {
   return !Innermost(app).get_subcommands({}).empty();
 }
@@ -126,7 +127,7 @@ int ReportUsage(const std::string& text, const Words& words) {
   CommonOptions options;
   options.json = WantsJson(words);
   (void)Report(UsageError(absl::InvalidArgumentError(text)), options);
-  std::fputs("`--help` tells what there is.\n", stderr);
+  std::fputs("`--help` lists the commands and options.\n", stderr);
   return kExitUsage;
 }
 

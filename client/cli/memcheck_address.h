@@ -14,8 +14,9 @@
 namespace holdfast::cli {
 
 inline constexpr char kMemcheckHelp[] =
-    "On a software device of a private daemon that checks every access: a "
-    "kernel that leaves its buffers ends with an error that names the buffer";
+    "Run on a private software device that checks every access: a kernel that "
+    "accesses memory outside of all buffers fails, and the error names the "
+    "nearest buffer";
 
 // Returns the address that starts such a daemon, or a usage error of `command`
 // if the command line has --address.

@@ -5,11 +5,11 @@ namespace holdfast::cli {
 
 void AddOutputFlags(CLI::App* command, OutputFlags* flags) {
   command->add_option("-o,--output", flags->output,
-                      "What to write; -: standard output; without it the "
-                      "object stays in the daemon's store");
+                      "The file to write; -: standard output. Without this "
+                      "option the object stays in the daemon's store");
   command->add_option("--target", flags->target,
-                      "auto (what device 0 runs best), ptx, cubin or ltoir; "
-                      "default: by the end of the output's name");
+                      "auto (the format that device 0 runs best), ptx, cubin "
+                      "or ltoir; default: by the extension of the output");
   command->add_option("--arch", flags->arch,
                       "sm_90, compute_90, ... (default: that of device 0)");
 }

@@ -30,24 +30,26 @@ void AddBytes(CLI::App* command, const std::string& name, uint64_t* bytes,
 
 void AddSessionQuota(CLI::App* command, QuotaFlags* flags) {
   AddBytes(command, "--memory", &flags->device_bytes,
-           "Device memory in buffers; 8GiB");
+           "Device memory in buffers, e.g. 8GiB");
   AddBytes(command, "--pinned-memory", &flags->pinned_bytes,
            "Page-locked buffers");
   AddBytes(command, "--arena-memory", &flags->arena_bytes,
            "Memory shared with clients");
   command->add_option("--handles", flags->handles, "Handles of each kind");
   command->add_option("--outstanding-commands", flags->outstanding_commands,
-                      "Commands accepted and not yet carried out; more wait");
+                      "Commands that are accepted and not yet carried out; "
+                      "further commands wait");
 }
 
 void AddTenantQuota(CLI::App* command, QuotaFlags* flags) {
   AddSessionQuota(command, flags);
   AddBytes(command, "--collection-memory", &flags->collection_bytes,
-           "Device memory of its collections; default: --memory and 64 MiB");
+           "Device memory of the tenant's collections; default: --memory plus "
+           "64 MiB");
   command->add_option("--sessions", flags->sessions, "Sessions at once");
   command
       ->add_option("--compile-time", flags->compile_time,
-                   "Time of compilers within any hour; 10m")
+                   "The compilers' time within any hour, e.g. 10m")
       ->type_name("DURATION");
   command->add_option("--compile-requests", flags->compile_requests,
                       "Compilations at once, waiting or running");

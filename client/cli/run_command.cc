@@ -241,22 +241,23 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
 }
 
 constexpr char kFooter[] =
-    R"(ARG, one for each parameter of the kernel, in order:
+    R"(Give one ARG for each parameter of the kernel, in order:
   TYPE:VALUE                a scalar: f32:2, u64:50000, i8:-1, bool:true;
                             types: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16
                             f32 f64
   in:FILE.npy               a buffer with the array in the file
   in:arange:TYPE[N,...]     a buffer with 0, 1, 2, ...; also in:zeros:, in:ones:
-  out:FILE.npy:TYPE[N,...]  a buffer of zeros that is written to the file
-  inout:FILE.npy:OUT.npy    a buffer from one file, written to the other; also
+  out:FILE.npy:TYPE[N,...]  a buffer of zeros, written to the file afterwards
+  inout:FILE.npy:OUT.npy    a buffer with the array in FILE.npy, written to
+                            OUT.npy afterwards; also
                             inout:arange:TYPE[N,...]:OUT.npy
   scratch:BYTES             a buffer of zeros
   raw:HEX                   a struct, byte for byte
 
 Other options go to NVRTC, one word each: --fmad=false -DN=4 --std=c++17.
-With --repeat the buffers keep what the launches before left in them.
-What the kernel prints (printf) goes to standard output; with --json, to
-standard error.
+With --repeat, each launch works on the data of the launch before it. The
+output of printf in the kernel goes to standard output; with --json, to standard
+error.
 
 Example:
   holdfast run add.cu --kernel 'vector_add<float>' --grid 196 --block 256 \
@@ -264,14 +265,15 @@ Example:
 
 void AddFlags(CLI::App* command, RunFlags* flags) {
   command
-      ->add_option("FILE", flags->source,
-                   absl::StrCat("FILE (", EndingsFor(ObjectUse::kLoad),
-                                "), FORMAT:FILE, or sha256:HEX of an object in "
-                                "the daemon's store"))
+      ->add_option(
+          "FILE", flags->source,
+          absl::StrCat("The kernel's file (", EndingsFor(ObjectUse::kLoad),
+                       "), FORMAT:FILE, or sha256:HEX of an object in "
+                       "the daemon's store"))
       ->required();
   command
       ->add_option("--kernel", flags->kernel,
-                   "Its name in the source, of a template an instantiation "
+                   "The kernel's name in the source, a template instance "
                    "('vector_add<float>'), or the name in the object")
       ->required();
   command->add_option("--grid", flags->grid, "Blocks: X[,Y[,Z]]")->required();
@@ -282,18 +284,19 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
   command->add_option("--cluster", flags->cluster,
                       "Blocks of a cluster: X[,Y[,Z]]");
   command->add_flag("--cooperative", flags->cooperative,
-                    "All blocks resident at once");
+                    "Launch cooperatively: all blocks are resident at once");
   command->add_flag("--memcheck", flags->memcheck, kMemcheckHelp);
-  command->add_option("--repeat", flags->repeat, "Launches")
+  command->add_option("--repeat", flags->repeat, "The number of launches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--print", flags->print,
-                    "Print the outputs' elements, of many the first ones");
-  AddDurationFlag(command, "--detach", &flags->detach,
-                  "Leave once the kernel is launched; the session lives on for "
-                  "so long without a client (30m, 8h; at most the daemon's "
-                  "--detached-session-limit), and `holdfast attach` fetches "
-                  "the outputs");
+  command->add_flag(
+      "--print", flags->print,
+      "Print the elements of the outputs; of a large output only the first");
+  AddDurationFlag(
+      command, "--detach", &flags->detach,
+      "Leave the session once the kernel is launched. The session stays "
+      "without a client for this time (30m, 8h; at most the daemon's "
+      "--detached-session-limit), and `holdfast attach` fetches the outputs");
   AddSessionFlags(command, &flags->session);
   command->add_option("--arch", flags->how.arch,
                       "sm_90, compute_90, ... (default: that of device 0)");

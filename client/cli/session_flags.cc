@@ -45,8 +45,8 @@ void AddSessionFlags(CLI::App* command, SessionFlags* flags) {
                       "Ordinal, UUID (GPU-..., MIG-...) or most-free; "
                       "default: the first");
   AddDurationFlag(command, "--kernel-time-limit", &flags->kernel_time_limit,
-                  "Give up a kernel that runs longer: 30s, 500ms; default: the "
-                  "daemon's limit");
+                  "End a kernel that runs longer, e.g. 30s or 500ms; default: "
+                  "the daemon's limit");
 }
 
 SessionOptions ToSessionOptions(const CommonOptions& options,

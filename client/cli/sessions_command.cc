@@ -173,12 +173,14 @@ void AddEndCommand(CLI::App* sessions, CommonOptions* options,
                    absl::Status* status) {
   const auto end = std::make_shared<EndOptions>();
   CLI::App* command = AddCommand(
-      sessions, options, "end", "End a session, whoever has opened it",
+      sessions, options, "end", "End a session of any client",
       [options, end] { return End(*options, *end); }, status);
-  command->add_option("SESSION", end->session_id, "Its name, e.g. s-7")
+  command
+      ->add_option("SESSION", end->session_id, "The session's name, e.g. s-7")
       ->required();
-  command->add_option("--reason", end->reason,
-                      "What its client is told; at most 256 bytes");
+  command->add_option(
+      "--reason", end->reason,
+      "The reason, which the session's client is shown; at most 256 bytes");
 }
 
 struct SuspendCommand {
@@ -239,15 +241,17 @@ void AddResumeCommand(CLI::App* sessions, CommonOptions* options,
   CLI::App* command = AddCommand(
       sessions, options, "resume", "Bring a suspended session back",
       [options, resume] { return Resume(*options, *resume); }, status);
-  command->add_option("SESSION", resume->session_id, "Its name, e.g. s-7")
+  command
+      ->add_option("SESSION", resume->session_id,
+                   "The session's name, e.g. s-7")
       ->required();
   command
       ->add_option("--device", resume->options.device,
-                   "The ordinal of the device to resume it on: one of the same "
-                   "kind as its own, which its client goes on to name as "
-                   "before; for sessions with one device. Default: where it "
-                   "was, or another of the same kind if that one is "
-                   "quarantined or has no memory left")
+                   "The device for the session, of the same kind as its own "
+                   "device; only for a session with one device. The client "
+                   "continues to use its own number for the device. Default: "
+                   "the device where the session was, or another device of the "
+                   "same kind if that one is quarantined or has no memory left")
       ->type_name("ORDINAL");
 }
 
@@ -256,21 +260,24 @@ void AddSuspendCommand(CLI::App* sessions, CommonOptions* options,
   const auto suspend = std::make_shared<SuspendCommand>();
   CLI::App* command = AddCommand(
       sessions, options, "suspend",
-      "Take a session off its devices until its next command",
+      "Move a session's memory off its devices, until its next command",
       [options, suspend] { return Suspend(*options, *suspend); }, status);
-  command->add_option("SESSION", suspend->session_id, "Its name, e.g. s-7")
+  command
+      ->add_option("SESSION", suspend->session_id,
+                   "The session's name, e.g. s-7")
       ->required();
   command
-      ->add_option("--to", suspend->to,
-                   "Where its device memory goes: host, or the name of a new "
-                   "file in the daemon's --suspend-directory, which has no "
-                   "name once it is made, and ends when the session resumes "
-                   "or ends")
+      ->add_option(
+          "--to", suspend->to,
+          "The place for the session's device memory: host, or the name of a "
+          "new file in the daemon's --suspend-directory. The daemon unlinks "
+          "the file at once, so that it ends when the session resumes or ends")
       ->type_name("host|FILE")
       ->capture_default_str();
   command
-      ->add_option("--timeout", suspend->timeout,
-                   "How many seconds its work may take to end; default: 30")
+      ->add_option(
+          "--timeout", suspend->timeout,
+          "The longest wait for the session's work, in seconds; default: 30")
       ->check(CLI::PositiveNumber);
 }
 
@@ -280,8 +287,8 @@ void AddQuotaCommand(CLI::App* sessions, CommonOptions* options,
   const auto flags = std::make_shared<QuotaFlags>();
   CLI::App* command = AddCommand(
       sessions, options, "quota",
-      "Restrict what a session may hold, besides what it was opened with; "
-      "limits that are not given are none",
+      "Restrict a session's resources, in addition to the limits that it was "
+      "opened with; a flag that is not given sets no limit",
       [options, session_id, flags]() -> absl::Status {
         HOLDFAST_ASSIGN_OR_RETURN(const v1::Quota quota, QuotaOf(*flags));
         HOLDFAST_ASSIGN_OR_RETURN(auto daemon,
@@ -293,7 +300,8 @@ void AddQuotaCommand(CLI::App* sessions, CommonOptions* options,
         return absl::OkStatus();
       },
       status);
-  command->add_option("SESSION", *session_id, "Its name, e.g. s-7")->required();
+  command->add_option("SESSION", *session_id, "The session's name, e.g. s-7")
+      ->required();
   AddSessionQuota(command, flags.get());
 }
 
@@ -313,9 +321,9 @@ void AddSessionsCommand(CLI::App* app, CommonOptions* options,
   AddResumeCommand(command, options, status);
   AddQuotaCommand(command, options, status);
   command->add_flag("--usage", *usage,
-                    "Show what each holds, by kind, with its own limits, and "
-                    "the sums; `holdfast tenants ls` has the limits of its "
-                    "tenant; --json always has it");
+                    "Show the resources of each session by kind, with its own "
+                    "limits, and the sums; `holdfast tenants ls` has the "
+                    "limits of the tenant; --json always has them");
 }
 
 }  // namespace holdfast::cli

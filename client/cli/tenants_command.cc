@@ -217,37 +217,45 @@ void AddCreate(CLI::App* tenants, CommonOptions* options,
   const auto tenant = std::make_shared<NewTenant>();
   CLI::App* command = AddCommand(
       tenants, options, "create",
-      "Make a tenant for as long as a job lasts; prints its token, which "
-      "clients take from HOLDFAST_TOKEN",
+      "Create a tenant for a job, and print its token, which clients take from "
+      "HOLDFAST_TOKEN",
       [options, tenant] { return Create(*options, *tenant); }, status);
   command->add_option("NAME", tenant->name, "Letters, digits and ._-")
       ->required();
   AddTenantQuota(command, &tenant->quota);
-  AddBytes(command, "--reserve", &tenant->reserved_bytes,
-           "Memory of each of its devices that no other tenant can take");
-  command->add_option("--weight", tenant->weight, "Its share of a busy device")
+  AddBytes(
+      command, "--reserve", &tenant->reserved_bytes,
+      "Memory of each of the tenant's devices that no other tenant can take");
+  command
+      ->add_option(
+          "--weight", tenant->weight,
+          "The tenant's share of a busy device, relative to other weights")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command
       ->add_option("--stream-priorities", tenant->stream_priorities,
-                   "The part of the devices' range that its streams have; "
-                   "default: all")
+                   "The part of the devices' range of priorities for the "
+                   "tenant's streams; default: all")
       ->check(CLI::IsMember({"low", "normal", "high"}))
       ->type_name("CLASS");
   command
       ->add_option("--group", tenant->group,
-                   "A group of the policy that takes jobs: it shares an MPS "
-                   "server of each device with the others in it; default: none")
+                   "A group of the policy that takes jobs; the tenants of a "
+                   "group share an MPS server of each device; default: none")
       ->type_name("NAME");
-  command->add_option("--devices", tenant->devices, "Ordinals; default: all")
+  command
+      ->add_option("--devices", tenant->devices,
+                   "The ordinals of the tenant's devices; default: all")
       ->delimiter(',');
   command
-      ->add_option("--uid", tenant->uid,
-                   "The user that is this tenant on Unix sockets")
+      ->add_option(
+          "--uid", tenant->uid,
+          "The user whose connections on Unix sockets belong to this tenant")
       ->check(CLI::Range(int64_t{0}, int64_t{UINT32_MAX} - 1));
   command
       ->add_option("--lifetime", tenant->lifetime,
-                   "It ends by itself after this time; 2h")
+                   "The time after which the tenant ends by itself, e.g. 2h; "
+                   "default: never")
       ->type_name("DURATION");
 }
 
@@ -256,8 +264,8 @@ void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
   const auto flags = std::make_shared<QuotaFlags>();
   CLI::App* command = AddCommand(
       tenants, options, "quota",
-      "Replace a tenant's quota, until the policy is loaded again; limits that "
-      "are not given are none",
+      "Replace a tenant's quota, until the policy is loaded again; a flag that "
+      "is not given sets no limit",
       [options, name, flags]() -> absl::Status {
         HOLDFAST_ASSIGN_OR_RETURN(const v1::Quota quota, QuotaOf(*flags));
         HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(*options));
@@ -268,8 +276,9 @@ void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
       },
       status);
   command
-      ->add_option("NAME", *name,
-                   "As the policy or `holdfast tenants create` has it")
+      ->add_option(
+          "NAME", *name,
+          "The tenant's name in the policy or in `holdfast tenants create`")
       ->required();
   AddTenantQuota(command, flags.get());
 }
@@ -278,12 +287,13 @@ void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
 
 void AddTenantsCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status) {
-  CLI::App* tenants =
-      AddGroup(app, options, "tenants",
-               "Who pays: list, and for operators make and end");
-  AddLook(tenants, options, "ls",
-          "List tenants with what they hold and may hold; an operator sees all",
-          List, status);
+  CLI::App* tenants = AddGroup(app, options, "tenants",
+                               "List tenants; for operators: create and end "
+                               "tenants, and replace quotas");
+  AddLook(
+      tenants, options, "ls",
+      "List tenants with their use and quotas; an operator sees all tenants",
+      List, status);
   AddCreate(tenants, options, status);
   AddQuota(tenants, options, status);
   const auto name = std::make_shared<std::string>();
@@ -294,8 +304,11 @@ void AddTenantsCommand(CLI::App* app, CommonOptions* options,
       "collections and its token; one of the policy ends with its lines there",
       [options, name, reason] { return End(*options, *name, *reason); },
       status);
-  end->add_option("NAME", *name, "As it was created")->required();
-  end->add_option("--reason", *reason, "Shown to its clients");
+  end->add_option("NAME", *name,
+                  "The tenant's name in `holdfast tenants create`")
+      ->required();
+  end->add_option("--reason", *reason,
+                  "The reason, which the tenant's clients are shown");
 }
 
 }  // namespace holdfast::cli

@@ -302,7 +302,8 @@ class Adder {
     CLI::App* const command = AddNamed(name, summary, run, addresses);
     command
         ->add_option("--version-number", arguments_->version,
-                     "Which version; 0 is the latest, or for rm all")
+                     "The version's number; 0: the latest version, and for rm "
+                     "all versions")
         ->capture_default_str();
     return command;
   }
@@ -324,54 +325,59 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
   AddLook(group, options, "ls", "List the collections that you may open", List,
           status);
   Adder adder(group, options, status);
-  adder.AddVersioned("show", "One version: its arrays, readers and metadata",
+  adder.AddVersioned("show", "Show a version: its arrays, readers and metadata",
                      Show, Addresses::kSeveral);
-  CLI::App* const load =
-      adder.AddNamed("load", "Make a new version of the arrays in files", Load);
+  CLI::App* const load = adder.AddNamed(
+      "load", "Make a new version from the arrays in files", Load);
   load->add_option("FILES", adder.arguments().files,
-                   "Files to read: NAME.npy, an array of that name; NAME.npz, "
-                   "its arrays; others are safetensors")
+                   "Files to read: NAME.npy has one array, NAME; NAME.npz has "
+                   "several; any other name is a safetensors file")
       ->required();
-  load->add_option("--device", adder.arguments().device,
-                   "Ordinal of the device")
+  load->add_option("--device", adder.arguments().device, "The device's ordinal")
       ->capture_default_str();
   load->add_flag("--once", adder.arguments().once,
-                 "Do nothing if it is there; wait if somebody loads it");
+                 "Do nothing if the collection exists; wait if another client "
+                 "is loading it");
   adder.AddVersioned("save", "Write a version as a safetensors file", Save)
-      ->add_option("FILE", adder.arguments().file, "File to write")
+      ->add_option("FILE", adder.arguments().file, "The file to write")
       ->required();
   adder
       .AddVersioned("verify",
-                    "SHA-256 of each array, as the device has it; with FILES, "
-                    "compare every element with them",
+                    "Print the SHA-256 of each array on the device; with "
+                    "FILES, compare every element with the files",
                     Verify)
       ->add_option("FILES", adder.arguments().files,
-                   "Files as load reads them; fails if an array differs");
-  adder.AddVersioned("rm", "Delete; sessions that have it open keep it",
-                     Remove);
-  CLI::App* const share =
-      adder.AddNamed("share", "Say who else may open it", Share);
+                   "Files as for load; the command fails if an array differs");
+  adder.AddVersioned(
+      "rm",
+      "Delete a version, or all; sessions that have it open keep its memory",
+      Remove);
+  CLI::App* const share = adder.AddNamed(
+      "share", "Set which other clients may open a collection", Share);
   share->add_flag("--everybody", adder.arguments().everybody,
                   "Every client of the daemon");
   share->add_option(
       "--with", adder.arguments().clients,
-      "Clients by name, as `show` tells an owner's: \"uid 1000\"");
+      "Clients by the name that `show` prints for an owner, e.g. \"uid 1000\"");
   CLI::App* const keep = adder.AddNamed(
-      "keep", "How many versions stay when a new one comes", Keep);
-  keep->add_option("COUNT", adder.arguments().keep, "Versions; 0: all")
+      "keep", "Set how many versions stay when a new version comes", Keep);
+  keep->add_option("COUNT", adder.arguments().keep,
+                   "The number of versions; 0: all")
       ->required();
   keep->add_flag("--until-unreferenced", adder.arguments().until_unreferenced,
-                 "A version goes, too, when its last reader lets go");
-  adder.AddVersioned("pin", "Have a version stay until it is unpinned", Pin);
-  adder.AddVersioned("unpin", "Let a pinned version go again", Unpin);
+                 "Also delete a version when its last reader has closed it");
+  adder.AddVersioned("pin", "Keep a version until it is unpinned", Pin);
+  adder.AddVersioned("unpin", "Allow a pinned version to be deleted again",
+                     Unpin);
   adder
       .AddVersioned("suspend",
-                    "Take a version that nobody has open off its device, until "
-                    "somebody opens it",
+                    "Move a version that no session has open off its device, "
+                    "until a session opens it",
                     Suspend)
-      ->add_option("--to", adder.arguments().to,
-                   "Where its bytes go: host, memory of the host; disk, the "
-                   "daemon's --suspend-directory, for operators")
+      ->add_option(
+          "--to", adder.arguments().to,
+          "The place for the version's bytes: host memory, or disk, which is "
+          "the daemon's --suspend-directory and for operators")
       ->check(CLI::IsMember({"host", "disk"}))
       ->type_name("PLACE")
       ->capture_default_str();
@@ -382,7 +388,7 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
            "Print each new, retired and deleted version, until interrupted",
            Watch)
       ->add_option("NAME", adder.arguments().name,
-                   "One collection; default: all");
+                   "The collection to watch; default: all");
 }
 
 }  // namespace holdfast::cli

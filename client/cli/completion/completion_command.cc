@@ -18,12 +18,13 @@ namespace {
 
 constexpr unsigned kPatience = 2;  // seconds
 
-constexpr char kExamples[] = R"(For this shell, and for those to come:
+constexpr char kExamples[] =
+    R"(The first line is for the current shell, the others for later shells:
   source <(holdfast completion bash)
   holdfast completion bash >~/.local/share/bash-completion/completions/holdfast
   holdfast completion zsh >"${fpath[1]}/_holdfast"
   holdfast completion fish >~/.config/fish/completions/holdfast.fish
-The packages have all three.)";
+The packages install all three scripts.)";
 
 void Print(const std::vector<Candidate>& candidates,
            const std::string& prefix) {
@@ -54,7 +55,8 @@ void AddCompletionCommand(CLI::App* app, CommonOptions* options,
                           absl::Status* status) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command = AddCommand(
-      app, options, "completion", "Print a shell's completion of this program",
+      app, options, "completion",
+      "Print a shell's script that completes the commands of holdfast",
       [options, shell] { return PrintScript(*options, *shell); }, status);
   command->add_option("SHELL", *shell, "The shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))

@@ -221,22 +221,23 @@ void AddTopCommand(CLI::App* app, CommonOptions* options,
   const auto flags = std::make_shared<TopFlags>();
   CLI::App* command = AddCommand(
       app, options, "top",
-      "Watch devices and sessions: memory, rates, faults; q leaves, and other "
+      "Show devices and sessions live: memory, rates, faults; q ends, other "
       "keys sort",
       [options, flags] { return Top(*options, *flags); }, status,
       Addresses::kSeveral);
   command->add_flag("--once", flags->once,
                     "Print one view, with rates over one interval, and end");
   command
-      ->add_option("--sort", flags->sort,
-                   "The column that sessions are sorted by, the largest first")
+      ->add_option(
+          "--sort", flags->sort,
+          "The column by which sessions are sorted, the largest value first")
       ->check(CLI::IsMember(NamesOfOrders()))
       ->type_name("COLUMN")
       ->capture_default_str();
   command
       ->add_option("--interval", flags->interval,
-                   "Seconds between two views. Elsewhere than on a terminal, "
-                   "and with --json, views are printed one below the other")
+                   "Seconds between two views. With --json, or if the output "
+                   "is no terminal, views are printed one below the other")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
 }
