@@ -27,13 +27,13 @@ class CuttingProxy {
   // Returns "tcp:127.0.0.1:PORT", where clients connect.
   std::string address() const;
 
-  // Begin and end to cut all connections, once every 50 to 200 ms.
+  // StartCutting cuts all connections every 50 to 200 ms, until StopCutting.
   void StartCutting() { cutting_ = true; }
   void StopCutting() { cutting_ = false; }
   // Cuts all connections, and closes new connections at once from now on.
   void Unplug();
 
-  // The number of connections that were cut.
+  // Returns the number of connections that were cut.
   uint64_t cuts() const { return cuts_; }
 
  private:

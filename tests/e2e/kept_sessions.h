@@ -93,7 +93,7 @@ class Reader {
   explicit Reader(const std::string& address);
 
   void ExpectWeights(const std::vector<int>& weights);
-  // Waits for the session's work. Ignores the result, such as a fault.
+  // Waits for the session's work, and ignores its errors, such as a fault.
   void Synchronize() { session_->Synchronize().IgnoreError(); }
 
  private:
@@ -105,6 +105,8 @@ class Reader {
 // Commits a collection "model" in a session that is then closed.
 void Write(const std::string& address, const std::vector<int>& weights);
 
+// Returns a google.protobuf.Duration, or the time since 1970 of a
+// google.protobuf.Timestamp.
 absl::Duration TimeOf(const auto& proto) {
   return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
 }
@@ -112,7 +114,7 @@ absl::Duration TimeOf(const auto& proto) {
 // Upgrades the daemon, and waits until the new daemon answers new connections.
 void UpgradeOnce(const DaemonProcess& daemon);
 
-// Returns the path of a temporary file with this name.
+// Returns the path of a temporary file with this name; makes no file.
 std::string TestFile(const std::string& name);
 void WriteFile(const std::string& path, const std::string& text);
 

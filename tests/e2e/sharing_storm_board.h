@@ -36,7 +36,7 @@ const char* Name(Deed deed);
 // An exported resource: memory, a semaphore or an event.
 struct Offer {
   LocalExport memory;  // only the token if the taker is a session
-  // The seed of the memory's pattern, or the semaphore's value.
+  // The seed of the memory's pattern, or the value of the semaphore.
   uint32_t seed = 0;
 };
 
@@ -63,6 +63,7 @@ class StormBoard {
   // offer, or another process has just taken the selected one.
   std::optional<Offer> Take(const std::string& kind, uint32_t choice);
 
+  // Adds to the count of an action. Counted returns the count of all processes.
   void Count(Deed deed, uint64_t count = 1);
   uint64_t Counted(Deed deed) const;
 

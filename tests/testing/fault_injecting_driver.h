@@ -8,7 +8,8 @@
 //   CUDA_ERROR_OUT_OF_MEMORY);
 //
 // The second cuMemCreate through `api` fails; all others reach the driver. Each
-// function has at most one fault in a process at a time. For one test thread.
+// function has at most one fault in a process at a time. One thread of the test
+// injects faults; any thread may call the driver.
 #ifndef HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
 #define HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
 
@@ -26,7 +27,7 @@ template <typename... Args, CUresult (*cuda::DriverApi::*kCall)(Args...)>
 class Fault<kCall> {
  public:
   static void Install(cuda::DriverApi* api, int call, CUresult result) {
-    // Again on the same table: the original stays the original.
+    // A table that has a fault already keeps its original function.
     if (api->*kCall != &Fault::Call) original_ = api->*kCall;
     failing_call_ = call;
     result_ = result;
@@ -54,7 +55,7 @@ void InjectFault(cuda::DriverApi* api, int call, CUresult result) {
   Fault<kCall>::Install(api, call, result);
 }
 
-// Returns the number of calls of the function since InjectFault.
+// Returns the number of calls of the function since the last InjectFault.
 template <auto kCall>
 int CallsOf() {
   return Fault<kCall>::calls();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that suites share, as text, and modules made of them:
+// The PTX of kernels that several suites use, and of modules that have them:
 //
 //   constexpr const char* kPtx =
 //       test_ptx::kModule<test_ptx::kScale, test_ptx::kWaitFor>;
 //
-// A kernel that is itself what a test is about stands in that test.
+// A kernel that is the subject of a test is in that test's file.
 #ifndef HOLDFAST_TESTS_TESTING_KERNELS_H_
 #define HOLDFAST_TESTS_TESTING_KERNELS_H_
 
@@ -63,7 +63,7 @@ inline constexpr char kAdd[] = R"(
 }
 )";
 
-// empty(): nothing.
+// empty(): does nothing.
 inline constexpr char kEmpty[] = ".visible .entry empty() { ret; }\n";
 
 // store(unsigned* to, unsigned value): *to = value, by each thread.
@@ -114,7 +114,7 @@ AGAIN:
 }
 )";
 
-// work(unsigned* to, unsigned rounds): a few nanoseconds a round.
+// work(unsigned* to, unsigned rounds): computes, a few nanoseconds in a round.
 inline constexpr char kWork[] = R"(
 .visible .entry work(.param .u64 p_to, .param .u32 p_rounds)
 {
@@ -136,9 +136,9 @@ AGAIN:
 }
 )";
 
-// set(handle, unsigned value): the graph's condition is `value`.
-// count_down(handle, unsigned* left): takes one from *left, which becomes the
-// graph's condition.
+// set(handle, unsigned value): sets the graph's condition to `value`.
+// count_down(handle, unsigned* left): subtracts one from *left, and sets the
+// graph's condition to the result.
 inline constexpr char kConditions[] = R"(
 .extern .func cudaGraphSetConditional(.param .b64 p_handle,
                                       .param .b32 p_value);
@@ -177,7 +177,7 @@ inline constexpr char kConditions[] = R"(
 inline constexpr char kPtxHeader[] =
     ".version 8.3\n.target sm_75\n.address_size 64\n";
 
-// The texts, one behind the other.
+// The texts, concatenated.
 template <const auto&... kTexts>
 inline constexpr auto kJoined = [] {
   std::array<char, (sizeof(kTexts) + ... + 1) - sizeof...(kTexts)> joined{};

@@ -30,14 +30,16 @@ absl::Status WriteBegin(TransferPipe& pipe,
                         const v1::TransferRange& range,
                         const std::string& upload_try = "");
 
-// Waits for the executor's next message. CANCELLED: the pipe has ended.
+// Blocks until the executor's next message, and returns it. CANCELLED: the pipe
+// has ended.
 absl::StatusOr<TransferPipe::Message> Hear(TransferPipe& pipe);
 
-// Skips messages until the transfer's end. Returns its status. CANCELLED: the
-// pipe has ended without one.
+// Skips messages until the end of the transfer, and returns the transfer's
+// status. CANCELLED: the pipe has ended without a status.
 absl::Status AwaitEnd(TransferPipe& pipe);
 
-// Carry out a whole transfer. UploadBytes sends pieces of `piece` bytes.
+// Carry out a whole transfer, and block until its end. UploadBytes sends pieces
+// of `piece` bytes.
 absl::Status UploadBytes(TransferPipe& pipe, const v1::TransferRange& range,
                          absl::string_view bytes, size_t piece);
 absl::StatusOr<std::string> DownloadBytes(TransferPipe& pipe,

@@ -9,12 +9,12 @@
 
 namespace holdfast::testing {
 
-// The software driver named by $HOLDFAST_SOFTWARE_DRIVER, loaded once. Ends
-// the test program if that fails: without a driver no test means anything.
+// Returns the software driver that $HOLDFAST_SOFTWARE_DRIVER names. Loads it at
+// the first call, and ends the test program if that fails.
 const cuda::Driver& SoftwareDriver();
 
-// Device 0's primary context through `api`, which defaults to the driver's own
-// table and must outlive the context.
+// Returns device 0's primary context. Its calls go through `api`, which must
+// outlive the context; by default, through the driver's own table.
 std::shared_ptr<const cuda::Context> SoftwareContext();
 std::shared_ptr<const cuda::Context> SoftwareContext(
     const cuda::DriverApi& api);
