@@ -34,7 +34,7 @@ absl::StatusOr<v1::ObjectFormat> ParseTarget(absl::string_view target,
 absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
                                                  absl::string_view path);
 
-// What is done with an object: a device loads it, or it is linked.
+// The use of an object: a device loads it, or it is linked.
 enum class ObjectUse { kLoad, kLink };
 
 // The endings of the files for either use, for help texts. kLoad includes .cu.

@@ -39,8 +39,9 @@ class BlockIndex {
   void RemoveSpan(uint32_t span);
 
   // Allocates `size` bytes from the smallest free block that is large enough.
-  // Of several such blocks, takes the one with the lowest span and offset.
-  // Returns nullopt if no block is large enough. REQUIRES: size is not 0.
+  // If there are several such blocks, takes the block with the lowest span and
+  // offset. Returns nullopt if no block is large enough. REQUIRES: size is not
+  // 0.
   std::optional<Block> Allocate(uint64_t size);
 
   // Allocates exactly this block. Returns false, and changes nothing, if a byte

@@ -36,8 +36,8 @@ struct ExecutorOptions {
 // sandbox, loads the driver, makes a context on one device, and closes the
 // sandbox. Then reports the devices to the supervisor on `channel`, and waits
 // for a session. Serves the session on its socket until the supervisor ends it,
-// and frees everything. Blocks until then. Of the other roles of the daemon's
-// binary, only the probe calls CUDA.
+// and frees everything. Blocks until then. Beside executors, only the probe
+// calls CUDA, among the roles of the daemon's binary.
 int ExecutorMain(UniqueFd channel, const ExecutorOptions& options);
 
 }  // namespace holdfast

@@ -38,7 +38,8 @@ TEST(ReadFileTest, AFileIsReadUpToItsLimitAndNotBeyond) {
   EXPECT_TRUE(absl::StrContains(missing.message(), path)) << missing;
 }
 
-// Of this thread, without which root is a user as any other.
+// Drops the capabilities of this thread, without which root has the permissions
+// of any other user.
 void GiveUpCapabilities() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};

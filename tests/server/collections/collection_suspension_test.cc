@@ -424,7 +424,7 @@ TEST_F(CollectionSuspensionTest, AnOwnerWithoutAQuotaLeavesHostMemoryToOthers) {
         << refused;
     EXPECT_TRUE(IsResident(1));
     EXPECT_EQ(ledger_.host()->used(), held);
-    // What a quota allows is not refused.
+    // Memory within a quota is not refused.
     quota->SetLimit(kDevice);
     EXPECT_EQ(Suspend(1).status(), absl::OkStatus());
   }

@@ -45,7 +45,7 @@ TEST_F(GraphMemoryTest, ALaunchThatFindsNoRoomReservesNothing) {
   EXPECT_EQ(memory_.Begin({.kept = {second}}, /*auto_free=*/false),
             CUDA_SUCCESS);
   EXPECT_GE(Bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), size);
-  // What the second has stays, and the first still has nothing.
+  // The second graph keeps its memory, and the first graph still has none.
   EXPECT_EQ(memory_.Begin({.temporary = {first}}, /*auto_free=*/false),
             CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(memory_.Free(*second), CUDA_SUCCESS);
