@@ -48,7 +48,7 @@ inline constexpr char kFaultKernels[] = R"(.version 7.0
 }
 )";
 
-// The application of the CUDA documentation.
+// SAXPY, the example of NVRTC's documentation, for the group "application".
 inline constexpr char kSaxpySource[] = R"(
 extern "C" __global__ void saxpy(float a, float* x, float* y, float* out,
                                  size_t n) {

@@ -20,7 +20,8 @@ namespace holdfast::bench {
 using NativeFigures = std::map<std::string, Summary>;
 
 // Measures one group: "session", "launch", "copy", "memory", "event",
-// "compile", "application", "devices", "graph". NOT_FOUND: no such group.
+// "compile", "application", "devices", "graph", "sharing". NOT_FOUND: there is
+// no such group.
 absl::StatusOr<NativeFigures> MeasureNative(absl::string_view group, bool quick,
                                             const cuda::DriverOptions& driver);
 

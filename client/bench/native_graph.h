@@ -13,8 +13,9 @@ namespace holdfast::bench {
 //
 //   call_us/N, through_us/N, rate/N     launches, for each N of kGraphNodes
 //   define_us/1000                      definition and instantiation
-//   graph_us/1000, instantiate_us/1000  definition alone, and instantiation
-//   alone update_us/100                       an update of every node
+//   graph_us/1000                       definition alone
+//   instantiate_us/1000                 instantiation alone
+//   update_us/100                       an update of every node
 //   singles_us/100                      the same kernels, launched one by one
 //
 // UNIMPLEMENTED: the driver lacks a function.

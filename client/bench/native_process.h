@@ -11,11 +11,13 @@
 
 namespace holdfast::bench {
 
-// Runs MeasureNative in a new process of this program, called as
+// Runs MeasureNative (native_figures.h) for `group` in a new process, and
+// returns its figures. Blocks until the process has ended. Its command line is
 //
 //   PROGRAM bench --native=GROUP --device=cuda|cpu --driver=PATH [--quick]
 //
-// UNAVAILABLE: the process failed. It has printed the reason to stderr.
+// where PROGRAM is this program. UNAVAILABLE: the process failed. It has
+// printed the reason to stderr.
 absl::StatusOr<NativeFigures> RunNativeProcess(const std::string& group,
                                                bool quick,
                                                const std::string& device,

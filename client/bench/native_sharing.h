@@ -8,9 +8,9 @@
 
 namespace holdfast::bench {
 
-// Measures two streams of one process that wait for each other's events.
-// Without Holdfast, events order work only within a process. The figure is
-// "turn_us", the time of one such wait.
+// Measures two streams of one process that wait for each other's events. The
+// figure is "turn_us", the time of a turn, in microseconds: the second stream
+// waits for the first, and then the first waits for the second (TurnTime).
 absl::StatusOr<NativeFigures> MeasureNativeSharing(
     bool quick, const cuda::DriverOptions& options);
 

@@ -14,9 +14,13 @@
 
 namespace holdfast::bench {
 
-// Returns the microseconds of a turn there and back. `play` submits the turn of
-// the given number; turns are numbered from 1 over all games of kTurns turns.
-// `synchronize` waits for all submitted turns. The first game is not measured.
+// Returns the time of one turn, in microseconds. In a turn, the second stream
+// waits for the first stream, and then the first stream waits for the second.
+//
+// `play` gets the number of a turn, and submits the turn. `synchronize` blocks
+// until all submitted turns are done; it is called after each game of kTurns
+// turns. A sample is the mean of a game. The first game is not measured. The
+// numbers begin at 1, and increase over all games.
 template <typename Play, typename Synchronize>
 absl::StatusOr<Summary> TurnTime(bool quick, Play play,
                                  Synchronize synchronize) {

@@ -21,8 +21,10 @@ namespace holdfast::cli {
 //   in:FILE.npy              a buffer with the array
 //   in:arange:TYPE[N,..]     a buffer with 0, 1, 2, ...; also zeros and ones
 //   out:FILE.npy:TYPE[N,..]  a buffer of zeros, written to the file afterwards
-//   inout:FILE.npy:OUT.npy   as in: and out:; also
-//   inout:arange:TYPE[N,..]:OUT.npy scratch:BYTES            a buffer of zeros
+//   inout:FILE.npy:OUT.npy   a buffer with the array, written to OUT.npy
+//                            afterwards; also
+//                            inout:arange:TYPE[N,..]:OUT.npy
+//   scratch:BYTES            a buffer of zeros
 struct ArgumentSpec {
   enum class Kind { kScalar, kRaw, kBuffer };
 

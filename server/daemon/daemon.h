@@ -25,27 +25,34 @@ namespace holdfast::server {
 
 // The supervisor, from start to end. Never calls the CUDA driver.
 //
-//  Start   parts.h      the parts are made in order; executors and probes start
-//    settings.h   the policy and the certificates are read takeover.h   the
-//    earlier daemon's state is restored servers.h    the sockets accept calls;
-//    READY=1
-//  Run     waits for an event: SIGHUP             reads the settings again;
-//    then acts as for SIGUSR2 if the daemon's binary was replaced SIGUSR2,
-//    Upgrade   parks the sessions and executes the next binary in this process.
-//    If that fails, the daemon continues SIGTERM, SIGINT    drains: accepts no
-//    new session, and waits for open sessions, up to --drain-timeout the same
-//    again,    closes the sessions at once --watch-fd closed the spawner died
-//    no process can be started any more: ends at once if the next daemon can
-//    continue the sessions, or else closes them and fails
-//  ~       sockets close, calls end, sessions, executors and compilers end
+//   Start   parts.h      the parts are made in order; executors and probes
+//                        start
+//           settings.h   the policy and the certificates are read
+//           takeover.h   the earlier daemon's state is restored
+//           servers.h    the sockets accept calls; READY=1
+//   Run     waits for an event:
+//             SIGHUP             reads the settings again; then acts as for
+//                                SIGUSR2 if the daemon's binary was replaced
+//             SIGUSR2, Upgrade   parks the sessions, and executes the next
+//                                binary in this process. If that fails, the
+//                                daemon continues
+//             SIGTERM, SIGINT    drains: accepts no new session, and waits for
+//                                the open sessions, up to --drain-timeout
+//             the same again,    closes the sessions at once
+//             --watch-fd closed
+//             the spawner died   no process can be started any more: ends at
+//                                once if the next daemon can continue the
+//                                sessions, or else closes them and fails
+//   ~       the sockets close; calls, sessions, executors and compilers end
 class Daemon {
  public:
   // Starts the daemon, with the sessions and collections of the earlier daemon.
   // The daemon accepts calls when Start returns. It serves the sockets of
   // `inheritance` besides those of the configuration; Run executes `successor`
-  // for an upgrade. Blocks for up to minutes if state is restored. If that
-  // fails, the process may end at once (EndUnchanged in takeover.h). REQUIRES:
-  // called once; arguments passed by reference outlive the daemon.
+  // for an upgrade. Blocks for up to minutes if it restores state. If Start
+  // fails while there is state to restore, the process may end at once
+  // (EndUnchanged in takeover.h). REQUIRES: called once; arguments passed by
+  // reference outlive the daemon.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
                                                        Spawner& spawner,
                                                        StopEvents& events,

@@ -27,7 +27,8 @@
 //   hf.counters                       a CountersRecord (upgrade)
 //   hf.directory                      the directory of executors' sockets
 //   hf.listener.N                     a socket that the daemon listens on
-//  hf.given.N                        such a socket, made by the service manager
+//   hf.given.N                        such a socket, which the service manager
+//                                     has made
 //   hf.leaving.PID, hf.left.N         the earlier daemon's spawner and its
 //                                     children (upgrade)
 //   hf.processes, hf.spawner,         processes that were started for the next

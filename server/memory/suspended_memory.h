@@ -22,27 +22,30 @@ class SuspendedMemory {
  public:
   using HostCharge = MemoryLedger::HostCharge;
 
-  // Takes host memory, for which `charge` was made.
+  // Allocates host memory. `charge` was made for this memory, and is kept until
+  // this object is destroyed. Fails as CreateFixedMemfd.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateInMemory(
       uint64_t bytes, HostCharge charge);
   // Makes a file at `path` and removes its name at once. Allocates the full
   // size at once if the file system supports it, so that saving does not run
   // out of room. RESOURCE_EXHAUSTED: the file system has no room.
-  // ALREADY_EXISTS: the file exists.
+  // ALREADY_EXISTS: there is a file at `path`.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateFile(
       const std::string& path, uint64_t bytes);
-  // Takes over the filled file of an earlier daemon, or its host memory, for
-  // which `charge` was made and `path` is empty. DATA_LOSS: the file is shorter
-  // than `bytes`.
+  // Takes over the saved bytes of an earlier daemon: host memory, for which
+  // `charge` was made, or a file, for which `charge` is empty. `path` is the
+  // path with which the file was made; it is empty for host memory, and for a
+  // file of CreateUnnamed. DATA_LOSS: `fd` has fewer than `bytes` bytes.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
       UniqueFd fd, const std::string& path, uint64_t bytes, HostCharge charge);
-  // Removes the file at path() if it still is this object's file: daemons of
-  // earlier versions kept its name.
+  // Closes the descriptor. Removes the file at path() if this is still the file
+  // of this object: daemons of earlier versions did not remove the name of a
+  // file when they made it.
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // Like CreateFile, for a file in this directory. path() is empty.
+  // Does the same as CreateFile, with a file in `directory`. path() is empty.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
   // Returns true if the descriptor is of host memory, and not of a file.
@@ -62,7 +65,7 @@ class SuspendedMemory {
         fd_(std::move(fd)) {}
 
   const uint64_t bytes_;
-  const std::string path_;   // empty: host memory, or of CreateUnnamed
+  const std::string path_;   // empty: host memory, or file of CreateUnnamed
   const HostCharge charge_;  // empty: the bytes are in a file
   const UniqueFd fd_;        // closed before the charge is returned
 };

@@ -22,7 +22,7 @@ struct TokenRules {
   std::vector<TokenKey> keys;
   std::string issuer;    // the claim `iss`
   std::string audience;  // the claim `aud`, or one of its elements
-  // The optional claim with the groups of the subject.
+  // The claim with the groups of the subject. A token need not have it.
   std::string groups_claim = "groups";
   // The allowed difference between the clocks of issuer and daemon.
   absl::Duration leeway = absl::Seconds(30);
@@ -38,9 +38,10 @@ struct SignedToken {
 };
 
 // Verifies a JSON Web Token in its compact form (RFC 7519, RFC 7515): three
-// parts of base64url with a dot between them. The signature is checked before a
-// claim is parsed, by a key with the algorithm that the token names; no key has
-// "none" or an algorithm with a shared secret. UNAUTHENTICATED: the token is
+// parts of base64url with a dot between them. Does not check the times: see
+// CheckTime. The signature is checked before any claim is parsed, with a key
+// whose algorithm is the one that the token names. No key has the algorithm
+// "none", or an algorithm with a shared secret. UNAUTHENTICATED: the token is
 // invalid; the message has the reason.
 //
 // REQUIRES: the size of `token` is bounded by the caller.

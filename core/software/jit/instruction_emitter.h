@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits one instruction that is no branch, for the lanes of a Step. Owns the
-// emitters of all families of instructions, and selects one by the opcode.
+// Emits any instruction except a branch, for the lanes of a Step. Owns the
+// emitters of all families of instructions, and selects an emitter by the
+// opcode.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_
 
@@ -19,18 +20,22 @@ namespace holdfast::software::jit {
 
 class InstructionEmitter {
  public:
+  // The arguments must outlive this object.
   InstructionEmitter(const EmitContext& context, Registers& registers,
                      BlockNotes& notes);
   InstructionEmitter(const InstructionEmitter&) = delete;
   InstructionEmitter& operator=(const InstructionEmitter&) = delete;
 
-  // Emits the instruction of `step`, whose lanes have no guard yet. A guard
-  // that is equal in all lanes becomes a branch. A guard that varies narrows
-  // the mask: the instruction has no effect in lanes whose guard is false.
+  // Emits the instruction of `step` with its guard. A guard that is equal in
+  // all lanes becomes a branch. A guard that varies becomes the guard of the
+  // lanes: the instruction has no effect in lanes whose guard is false.
+  // REQUIRES: step.lanes.guard is null.
   void Emit(const Step& step);
-  // Emits the instruction of `step`, and ignores its guard.
+  // Emits the instruction of `step`, and ignores the instruction's own guard.
   void EmitUnguarded(const Step& step);
 
+  // Sets the check for affine values that are widened. Null, the default: there
+  // is no check. `check` must outlive this object.
   void set_overflow_check(OverflowCheck* check) {
     arithmetic_.set_overflow_check(check);
   }

@@ -3,10 +3,10 @@
 // The storage of PTX registers in one LLVM function of a kernel.
 //
 // In full code (all lanes run), registers are variables on the stack, which
-// LLVM's SROA turns into SSA values. In masked code (some lanes run), this is
-// so only for a register that is live within one block. Other registers lie in
-// the warp's frame in memory. In code for a lane that runs alone, registers are
-// scalars.
+// LLVM's SROA turns into SSA values. In masked code (some lanes run), only a
+// register that is live within one block is such a variable. Other registers
+// lie in the warp's frame in memory. In code for a lane that runs alone,
+// registers are scalars.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGISTERS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGISTERS_H_
 
@@ -39,8 +39,9 @@ class Registers {
   // between full code and masked code.
   Value Read(uint32_t index, Mode mode, const ActiveLanes& lanes = {});
   // Emits a write. Lanes outside of `mask` (i32) keep their values; null: all
-  // lanes are written. `mask` has no effect on a uniform or affine register,
-  // because its lanes share one scalar.
+  // lanes are written. `mask` has no effect on a register whose shape is
+  // uniform or affine (analysis/lane_shape.h), because one scalar stands for
+  // all of its lanes.
   void Write(uint32_t index, const Value& value, Mode mode, llvm::Value* mask,
              const ActiveLanes& lanes = {});
 
@@ -57,9 +58,10 @@ class Registers {
   // walk through the function.
   void ClearStorage();
 
-  // Drop all scalars of the lane that runs alone, or return the scalar of a
-  // register, which the first call makes.
+  // Forgets the scalars of all registers, so that ScalarOf makes new ones.
   void ForgetScalars() { scalars_.clear(); }
+  // Returns the storage of a register in code for a lane that runs alone. The
+  // first call for the register allocates it.
   llvm::AllocaInst* ScalarOf(uint32_t index);
 
  private:

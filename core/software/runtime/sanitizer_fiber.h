@@ -21,8 +21,8 @@ namespace holdfast::software {
 
 #if defined(HOLDFAST_ASAN)
 
-// The bounds of a stack, and AddressSanitizer's fake stack for it. The
-// sanitizer must know the bounds of the running stack, and must forget the
+// The notes for a stack: its bounds, and AddressSanitizer's fake stack for it.
+// The sanitizer must know the bounds of the running stack, and must forget the
 // earlier contents of a stack that is reused.
 struct SanitizerFiber {
   const void* bottom = nullptr;
@@ -62,7 +62,8 @@ void AfterJump(const SanitizerFiber& to);
 
 #elif defined(HOLDFAST_TSAN)
 
-// ThreadSanitizer has a fiber, with a call stack of its own, for each stack.
+// The notes for a stack: the fiber that ThreadSanitizer has for it, with a call
+// stack of its own.
 struct SanitizerFiber {
   void* fiber = nullptr;
 };

@@ -33,8 +33,8 @@ namespace holdfast::executor {
 //   imported     memory of another session
 //   ipc          memory with an IPC handle
 //   module       a variable of this module
-//   reservation  a range of addresses
-//   mapping      memory at such addresses
+//   reservation  a range of addresses without memory
+//   mapping      memory of another buffer, mapped in a reservation
 //
 // A sub-buffer or a mapping has `parent`, the buffer that contains it.
 struct BufferResource {
@@ -43,18 +43,19 @@ struct BufferResource {
   uint32_t device = 0;
   uint64_t stream = 0;  // handle of the stream in whose order it was allocated
   std::optional<memory::Allocation> allocation;
-  Charge charge;  // of device memory; for a mapping: of chunks
+  Charge charge;  // for device memory; for a mapping: for one chunk
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
-  // Memory with an IPC handle (see SHARING_IPC), which ends with this process.
+  // Memory with an IPC handle (see SHARING_IPC). The memory ends with this
+  // process.
   std::shared_ptr<const memory::IpcAllocation> ipc;
-  // Addresses without memory. The mappings in them are among `views`.
+  // `views` contains the mappings in these addresses.
   std::shared_ptr<memory::AddressRange> reservation;
-  // The memory of another buffer, mapped at reserved addresses, and the hold
-  // that keeps the other buffer's memory.
+  // The memory of another buffer, mapped in a reservation. `mapped` has the
+  // hold that keeps this memory.
   std::unique_ptr<memory::ImportedChunk> mapping;
   std::vector<Hold> mapped;
-  bool is_host = false;
+  bool is_host = false;  // page-locked memory, or a view of it
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;
   std::string name;                            // the client's label
@@ -70,8 +71,9 @@ struct BufferResource {
 enum class Access { kRead, kWrite };
 
 // Checks that a command may use the buffer, which `handle` names in errors.
-// PERMISSION_DENIED: the command would write to a buffer that was imported for
-// reading. FAILED_PRECONDITION: the buffer belongs to a collection that sleeps.
+// PERMISSION_DENIED: the command would write to a buffer that is read-only.
+// FAILED_PRECONDITION: the buffer belongs to a collection that sleeps: no
+// memory is mapped at its address until WakeCollection.
 absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
                          Access access);
 

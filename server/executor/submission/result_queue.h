@@ -18,16 +18,16 @@
 namespace holdfast::executor {
 
 // Passes results from the threads that produce them to the thread that sends
-// them. Thread-safe. Held by shared_ptr, because a result may come after its
-// call was given up.
+// them. Thread-safe. Owned by shared_ptrs, because a thread may produce a
+// result after the call has been given up.
 //
 // The queue is bounded: if results are not taken, commands are no longer
 // carried out (CommandProcessor), and then no longer read (CommandService). So
 // a client that reads no results cannot send more commands.
 class ResultQueue {
  public:
-  // The numbers of results that wait or are promised, and of their bytes, at
-  // which there is no more room.
+  // There is no more room if this many results, or this many bytes of results,
+  // wait or are expected (Expect).
   static constexpr size_t kMaxWaiting = 4096;
   static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
 
@@ -43,8 +43,8 @@ class ResultQueue {
   // of commands has one until it is processed.
   static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
 
-  // Reserves room for a result of about `bytes` bytes that comes later. Deliver
-  // must be called for it.
+  // Reserves room for a later result of about `bytes` bytes. Each call must be
+  // followed by one call of Deliver.
   void Expect(size_t bytes = 0);
   // Adds an expected result. `expected_bytes` is the argument of Expect.
   void Deliver(v1::Result result, size_t expected_bytes = 0);
@@ -60,23 +60,25 @@ class ResultQueue {
   // client has gone.
   void Abandon();
 
-  // Blocks until there are results, and moves about 1 MiB of them into `batch`.
-  // Returns false when there will be no more. REQUIRES: the last batch was
-  // sent.
+  // Blocks until there are results, and moves them into `batch`, in order,
+  // until it has about 1 MiB. Returns false if there will be no more results.
+  // Called by one thread. REQUIRES: the batch of the last call was sent.
   bool Take(v1::ResultBatch* batch);
 
-  // Blocks until no result waits or is being sent, for at most `limit`.
+  // Blocks until no result waits or is being sent, or the queue is abandoned,
+  // for at most `limit`.
   void AwaitSent(absl::Duration limit);
 
   // Returns true if there is room for another command's result, or if the queue
-  // is abandoned. Otherwise returns false, and the thread that makes room calls
-  // `when_room`, once.
+  // is abandoned. Otherwise returns false, and keeps `when_room` in place of
+  // that of an earlier call. The thread that makes room, or abandons the queue,
+  // calls it once.
   bool HasRoom(const std::function<void()>& when_room);
 
   // Blocks until there is room. Returns false if the queue is abandoned.
   bool AwaitRoom();
 
-  // The number of results that wait or are promised, and of their bytes.
+  // The number of results that wait or are expected, and of their bytes.
   size_t waiting() const { return count_; }
   size_t waiting_bytes() const { return bytes_; }
 
