@@ -132,7 +132,7 @@ bool ResultQueue::Take(v1::ResultBatch* batch) {
       --count_;
       results_.pop_front();
     }
-    sending_ = true;
+    sending_ = batch->results_size() > 0;
   }
   AnnounceRoom();
   return batch->results_size() > 0;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::executor {
@@ -30,6 +31,14 @@ TEST(ResultQueueTest, ResultsComeInOrderAndThenTheEnd) {
   EXPECT_EQ(batch.results(0).sequence(), 1u);
   EXPECT_EQ(batch.results(1).error().message(), "x");
   EXPECT_FALSE(queue.Take(&batch));
+}
+
+TEST(ResultQueueTest, NothingIsBeingSentAfterTheEnd) {
+  ResultQueue queue;
+  queue.Finish();
+  v1::ResultBatch batch;
+  EXPECT_FALSE(queue.Take(&batch));
+  queue.AwaitSent(absl::InfiniteDuration());
 }
 
 TEST(ResultQueueTest, TheEndWaitsForWhatIsOwed) {
