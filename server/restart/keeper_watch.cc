@@ -26,10 +26,9 @@
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
 #include "server/restart/arguments.h"
+#include "server/restart/environment.h"
 #include "server/restart/keeper_handover.h"
 #include "server/service_manager/notify.h"
-
-extern char** environ;
 
 namespace holdfast {
 namespace {
@@ -49,11 +48,8 @@ std::vector<std::string> KeeperArguments(std::vector<std::string> arguments) {
 // the daemon has blocked wait until the keeper takes them.
 absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments,
                             const AdoptedDaemon& daemon) {
-  std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    environment.emplace_back(*variable);
-  }
-  environment.push_back(daemon.Variable());
+  const std::vector<std::string> environment =
+      EnvironmentWith(daemon.Variable());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   const auto destroy = absl::MakeCleanup(

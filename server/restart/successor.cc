@@ -21,9 +21,8 @@
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "server/restart/arguments.h"
+#include "server/restart/environment.h"
 #include "server/restart/inheritance.h"
-
-extern char** environ;
 
 namespace holdfast {
 namespace {
@@ -58,16 +57,6 @@ std::string DescribeSilentEnd(int status) {
                         absl::FormatDuration(kCheckTime), ", or was killed");
   }
   return absl::StrCat("it said nothing, and died of signal ", WTERMSIG(status));
-}
-
-// This process's environment with one variable more.
-std::vector<std::string> EnvironmentWith(std::string variable) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    environment.emplace_back(*entry);
-  }
-  environment.push_back(std::move(variable));
-  return environment;
 }
 
 // Runs a program to its end. Returns what it printed; an error has that, too.
