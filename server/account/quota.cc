@@ -58,9 +58,7 @@ void Charge::BeginReturn() {
 }
 
 void Charge::EndReturn() {
-  if (!std::exchange(returning_, false)) return;
-  absl::MutexLock lock(&quota_->mutex_);
-  quota_->returning_ -= amount_;
+  if (std::exchange(returning_, false)) quota_->Subtract(0, amount_);
 }
 
 std::shared_ptr<Quota> Quota::Create(Options options) {
@@ -101,7 +99,7 @@ absl::StatusOr<Charge> Quota::Confirm(uint64_t amount) {
   if (options_.reserve != nullptr && amount > 0) {
     const absl::Status status = options_.reserve(amount);
     if (!status.ok()) {
-      Subtract(amount, /*returning=*/false);
+      Subtract(amount, /*returning=*/0);
       return status;
     }
   }
@@ -150,12 +148,12 @@ void Quota::Add(uint64_t amount) {
   peak_ = std::max(peak_, used_);
 }
 
-void Quota::Subtract(uint64_t amount, bool returning) {
+void Quota::Subtract(uint64_t amount, uint64_t returning) {
   std::function<void()> announce;
   {
     absl::MutexLock lock(&mutex_);
     used_ -= amount;
-    if (returning) returning_ -= amount;
+    returning_ -= returning;
     announce = std::exchange(when_returned_, nullptr);
   }
   if (announce != nullptr) announce();
@@ -164,7 +162,7 @@ void Quota::Subtract(uint64_t amount, bool returning) {
 void Quota::Return(uint64_t amount, bool returning) {
   // The other process first: what is free here must be free there.
   if (options_.release != nullptr) options_.release(amount);
-  Subtract(amount, returning);
+  Subtract(amount, returning ? amount : 0);
 }
 
 void Quota::Close() {

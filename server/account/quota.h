@@ -105,8 +105,9 @@ class Quota : public std::enable_shared_from_this<Quota> {
 
   // Returns true if the result of Take for this amount is final. Returns false
   // if the amount would fit after the charges with BeginReturn have ended.
-  // Then the thread that next gives an amount back calls `when_returned`, once.
-  // A later call of IsSettled that returns false replaces `when_returned`.
+  // Then the thread that next gives an amount back, or withdraws an
+  // announcement, calls `when_returned`, once. A later call of IsSettled that
+  // returns false replaces `when_returned`.
   bool IsSettled(uint64_t amount, const std::function<void()>& when_returned);
   // Blocks until the result of Take for this amount is final, and returns true.
   // Returns false if a stop of `cancelled` is requested before.
@@ -149,7 +150,9 @@ class Quota : public std::enable_shared_from_this<Quota> {
   // here already. If that fails, subtracts the amount again.
   absl::StatusOr<Charge> Confirm(uint64_t amount);
   void Add(uint64_t amount) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Subtract(uint64_t amount, bool returning);
+  // Subtracts `amount` from the amount in use, and `returning` from the amount
+  // that was announced by BeginReturn.
+  void Subtract(uint64_t amount, uint64_t returning);
   void Return(uint64_t amount, bool returning);
 
   const Options options_;

@@ -209,8 +209,10 @@ TEST(QuotaTest, ASumOfWhatIsReturningAndWhatIsNotIsNot) {
     ASSERT_OK_AND_ASSIGN(Charge charge, quota->Take(60));
     ASSERT_OK_AND_ASSIGN(Charge other, quota->Take(40));
     (first ? charge : other).BeginReturn();
-    EXPECT_FALSE(quota->IsSettled(10, never));
+    bool asks_again = false;
+    EXPECT_FALSE(quota->IsSettled(10, [&] { asks_again = true; }));
     charge.Add(std::move(other));
+    EXPECT_TRUE(asks_again);
     EXPECT_TRUE(quota->IsSettled(10, never));
     charge.BeginReturn();
     EXPECT_FALSE(quota->IsSettled(100, never));
