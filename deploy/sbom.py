@@ -11,7 +11,8 @@ packages carry some of them, too.
                                              Debian has
 
 The libraries are those of the -dev packages of deploy/debian/control's Build-Depends, without those that no program of
-a release is linked with, and the compiler's own; the versions are those of this machine, which has built the programs. The time stamp is $SOURCE_DATE_EPOCH.
+a release is linked with, and the compiler's own. The versions are those of this machine, which has built the programs.
+The time stamp is $SOURCE_DATE_EPOCH.
 """
 
 import datetime

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the scripts of this folder do with their arguments. Sourced, from the tree's root.
+# Functions with which the scripts of this folder check their arguments. Sourced, from the tree's root.
 #
 #   take_help "$@"       if --help or -h is among the arguments: prints the comment at the script's head, and exits
 #   refuse TEXT          exits with status 2: the arguments are wrong
