@@ -113,9 +113,9 @@ class Collection {
   // record replaces the previous one. KeptNumber REQUIRES: the version exists.
   uint64_t kept_number = 0;
   uint64_t& KeptNumber(uint64_t version);
-  // Versions whose memory may end with this reference, which may take seconds.
-  // The functions that retire add them to `ended`; the caller destroys `ended`
-  // after it has released its lock.
+  // Retired versions. The functions that retire versions add them to `ended`,
+  // which may hold the last reference to their memory. To free it may take
+  // seconds, so the caller destroys `ended` after it has released its lock.
   using Versions = std::vector<std::shared_ptr<const CollectionVersion>>;
   // Retires unpinned versions that are not among the `keep` latest. If the
   // collection is configured with `until_unreferenced`, also retires unpinned

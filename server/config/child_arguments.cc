@@ -28,9 +28,9 @@ bool RequiresSandbox(const Config& config) {
          (software && ServesOthers(config) && !config.trust_clients);
 }
 
-// The path from the daemon's own root. A child in mount namespaces of its own
-// cannot find it beside its binary: behind chroot the kernel names the binary
-// there from the machine's root.
+// Returns the driver's path as the daemon sees it. A child in a mount namespace
+// of its own cannot search beside its binary: behind chroot, the kernel gives
+// it the binary's path from the machine's root.
 std::string SoftwareDriverOf(const Config& config) {
   return config.software_driver.empty() ? cuda::FindSoftwareDriver({})
                                         : config.software_driver;

@@ -45,7 +45,8 @@ absl::Status CheckAddresses(const Config& config) {
   std::shared_ptr<TlsCertificates> tls;
   if (!config.tls.empty()) {
     HOLDFAST_ASSIGN_OR_RETURN(tls, TlsCertificates::Load(config.tls));
-    // The daemon that asks before an upgrade serves with the same files.
+    // Not before an upgrade: the running daemon serves with these files
+    // already.
     if (config.takes_state == 0) {
       HOLDFAST_RETURN_IF_ERROR(tls->CheckTime());
     }
@@ -65,7 +66,7 @@ absl::Status CheckAddresses(const Config& config) {
   return absl::OkStatus();
 }
 
-// The TCP endpoints of the daemon, that of metrics included.
+// Returns the TCP endpoints of the daemon, including the endpoint of metrics.
 std::vector<Endpoint> TcpEndpoints(const Config& config) {
   std::vector<Endpoint> endpoints;
   for (const Endpoint& endpoint : config.listen) {
@@ -77,9 +78,8 @@ std::vector<Endpoint> TcpEndpoints(const Config& config) {
   return endpoints;
 }
 
-// For a daemon that is to be replaced by this program: binds the ports that
-// are not its own. An upgrade that finds another program there would end the
-// daemon.
+// Before an upgrade, binds each port on which the running daemon does not
+// listen. If another program had such a port, the upgrade would end the daemon.
 absl::Status CheckPorts(const Config& config) {
   const char* const taken = std::getenv(kTakenPorts);
   if (taken == nullptr) return absl::OkStatus();

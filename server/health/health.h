@@ -84,7 +84,7 @@ class Health {
   }
 
   absl::Mutex mutex_;
-  // nullopt: no executor was started yet, or failed to.
+  // nullopt: SetExecutors was not called yet.
   std::optional<bool> startable_ ABSL_GUARDED_BY(mutex_);
   bool gpu_missing_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, bool> devices_ ABSL_GUARDED_BY(mutex_);

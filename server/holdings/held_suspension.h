@@ -43,7 +43,7 @@ class HeldSuspension {
   // memory does not count them. RESOURCE_EXHAUSTED: the tenant has too many of
   // them, or they exceed its share of host memory (HostShares).
   // FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails as
-  // SuspendedMemory::CreateFile.
+  // SuspendedMemory::CreateFile or CreateInMemory.
   absl::StatusOr<Room> Prepare(const std::string& path);
   // Releases the device memory. REQUIRES: Prepare has succeeded, and the bytes
   // are saved.

@@ -29,16 +29,17 @@ class KeptSockets {
   // Like Take, for the Unix socket at `path`.
   UniqueFd TakeUnix(const std::string& path);
 
-  // Returns the name by which the daemon keeps a socket: the earlier daemon's
-  // name for a socket that was taken out here, so that the service manager's
-  // socket of this name is this one; a new name for any other socket. `kind`:
+  // Returns the name under which the daemon keeps a socket. A socket that was
+  // taken out here keeps the earlier daemon's name, because the service manager
+  // has the socket under this name. Any other socket gets a new name. `kind`:
   // see KeptName.
   KeptName NameOf(int socket, const std::string& kind);
 
  private:
   std::vector<KeptDescriptor> sockets_;
-  std::map<int, uint64_t> taken_;  // the numbers of sockets' names
-  uint64_t last_number_ = 0;       // of all names
+  // The numbers in the names of the sockets that were taken out, by descriptor.
+  std::map<int, uint64_t> taken_;
+  uint64_t last_number_ = 0;  // the highest number of a name
 };
 
 }  // namespace holdfast

@@ -112,8 +112,8 @@ class RpcServer {
   absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
   // REQUIRES: the server has been built.
   void StartAccepting(const Options& options, PeerTable& peers);
-  // Keeps a copy of the socket for the next daemon. Does nothing if `store` is
-  // null.
+  // Keeps a copy of the socket for the next daemon. Does nothing if
+  // Options::store is null.
   void Keep(Options& options, const char* kind, int socket);
   // Asks the monitor, and counts refused connections.
   bool Admit(int fd, const std::string& peer, const std::string& client);

@@ -221,7 +221,8 @@ void ExportRegistry::ReportOrphans(v1::MemoryTotals* totals) const {
   }
 }
 
-// Sleeps until the first token's time; one that comes earlier wakes it.
+// Sleeps until the first token expires. A new token that expires earlier wakes
+// the thread.
 std::optional<ExportRegistry::Removed> ExportRegistry::AwaitExpired() {
   absl::MutexLock lock(&mutex_);
   const absl::Time until = next_end_;

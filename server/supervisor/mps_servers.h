@@ -112,6 +112,7 @@ class MpsServers {
   // Registers the daemon, so that End ends it. UNAVAILABLE: End was called.
   absl::Status Register(const std::shared_ptr<ControlDaemon>& daemon);
 
+  // Returns true if End was called.
   bool ended();
 
   const Options options_;
