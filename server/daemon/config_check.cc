@@ -78,14 +78,14 @@ std::vector<Endpoint> TcpEndpoints(const Config& config) {
   return endpoints;
 }
 
-// Before an upgrade, binds each port on which the running daemon does not
-// listen. If another program had such a port, the upgrade would end the daemon.
-absl::Status CheckPorts(const Config& config) {
-  const char* const taken = std::getenv(kTakenPorts);
+// Before an upgrade, binds each address on which the running daemon does not
+// listen. If such a port were in use, the upgrade would end the daemon.
+absl::Status CheckFree(const Config& config) {
+  const char* const taken = std::getenv(kTakenAddresses);
   if (taken == nullptr) return absl::OkStatus();
   const std::vector<std::string> own = absl::StrSplit(taken, ',');
   for (const Endpoint& endpoint : TcpEndpoints(config)) {
-    if (absl::c_linear_search(own, absl::StrCat(endpoint.port))) continue;
+    if (absl::c_linear_search(own, endpoint.ToString())) continue;
     HOLDFAST_RETURN_IF_ERROR(TcpListener::Listen(endpoint).status());
   }
   return absl::OkStatus();
@@ -144,17 +144,17 @@ absl::Status CheckSuspendDirectory(const std::string& path) {
                    "suspended sessions: chmod go-w"));
 }
 
-std::string TakenPorts(const Config& config) {
+std::string TakenAddresses(const Config& config) {
   return absl::StrJoin(TcpEndpoints(config), ",",
                        [](std::string* out, const Endpoint& endpoint) {
-                         absl::StrAppend(out, endpoint.port);
+                         out->append(endpoint.ToString());
                        });
 }
 
 absl::Status CheckConfig(const Config& config) {
   HOLDFAST_RETURN_IF_ERROR(CheckStateFormat(config.takes_state));
   HOLDFAST_RETURN_IF_ERROR(CheckAddresses(config));
-  HOLDFAST_RETURN_IF_ERROR(CheckPorts(config));
+  HOLDFAST_RETURN_IF_ERROR(CheckFree(config));
   HOLDFAST_RETURN_IF_ERROR(CheckMetrics(config));
   HOLDFAST_RETURN_IF_ERROR(CheckFolders(config));
   if (!config.user_range.empty()) {

@@ -13,14 +13,14 @@ namespace holdfast::server {
 // without devices, without binding an address and without changing a file. Does
 // not check resource limits, nor the suspend directory if the user is root.
 // Before an upgrade, the daemon runs the new binary with --check-config, which
-// then also binds the TCP ports that are new in the configuration. If the
+// then also binds the TCP addresses that are new in the configuration. If the
 // policy is valid, its number of tenants is logged. Permissions are checked for
 // the user of this process, which may have more permissions than the daemon's.
 absl::Status CheckConfig(const Config& config);
 
-// Returns the TCP ports of a configuration, separated by commas: kTakenPorts of
-// the next daemon.
-std::string TakenPorts(const Config& config);
+// Returns the TCP addresses of a configuration, separated by commas, for
+// kTakenAddresses.
+std::string TakenAddresses(const Config& config);
 
 // Checks the directory for the memory of suspended sessions; an empty path is
 // OK. PERMISSION_DENIED: its owner is neither this user nor root, or its group

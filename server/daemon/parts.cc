@@ -87,7 +87,7 @@ DaemonParts::DaemonParts(const Config& config, Spawner& spawner,
       sessions(SessionOptions(config, *this)),
       idle_suspension(sessions, config.suspend_idle),
       arguments(successor.arguments()),
-      upgrade(std::move(successor), TakenPorts(config), sessions, kept,
+      upgrade(std::move(successor), TakenAddresses(config), sessions, kept,
               [this](const std::string& binary, absl::Time deadline) {
                 return fleet.StartAhead(
                     binary, sessions.NextExecutors().devices, deadline);

@@ -120,12 +120,13 @@ bool Successor::IsNew() const {
          (info.st_dev != device_ || info.st_ino != inode_);
 }
 
-absl::StatusOr<std::string> Successor::Check(const std::string& ports) const {
+absl::StatusOr<std::string> Successor::Check(
+    const std::string& addresses) const {
   std::vector<std::string> arguments = arguments_;
   arguments.push_back("--check-config");
   arguments.push_back(absl::StrCat("--takes-state=", kStateFormat));
   const std::vector<std::string> environment =
-      EnvironmentWith(absl::StrCat(kTakenPorts, "=", ports));
+      EnvironmentWith(absl::StrCat(kTakenAddresses, "=", addresses));
   HOLDFAST_RETURN_IF_ERROR(Run(binary_, arguments, environment).status());
   return Run(binary_, {arguments[0], "--version"}, environment);
 }

@@ -18,10 +18,11 @@ namespace holdfast {
 // session may be on another device than its client names (Assign.moved_to).
 inline constexpr int kStateFormat = 3;
 
-// The environment variable of a successor that is checked: the TCP ports on
+// The environment variable of a successor that is checked: the TCP addresses on
 // which this daemon listens, separated by commas. The successor binds all other
-// ports of its configuration, to see that they are free.
-inline constexpr char kTakenPorts[] = "HOLDFAST_TAKEN_PORTS";
+// addresses of its configuration, to see that they are free. The same port at
+// another address is in use by this daemon, and is therefore refused.
+inline constexpr char kTakenAddresses[] = "HOLDFAST_TAKEN_ADDRESSES";
 
 // The binary that replaces this process: the present contents of the file from
 // which the daemon was started, with the same arguments. Immutable;
@@ -41,10 +42,10 @@ class Successor {
   bool IsNew() const;
 
   // Runs the binary in child processes to check that it accepts the state, the
-  // arguments and the configuration. `ports`: see kTakenPorts. Returns the
-  // binary's version. Blocks for up to a minute. FAILED_PRECONDITION: the
+  // arguments and the configuration. `addresses`: see kTakenAddresses. Returns
+  // the binary's version. Blocks for up to a minute. FAILED_PRECONDITION: the
   // binary refuses; the message has its output.
-  absl::StatusOr<std::string> Check(const std::string& ports) const;
+  absl::StatusOr<std::string> Check(const std::string& addresses) const;
 
   // Executes the binary in this process. Returns only on an error.
   absl::Status Execute(std::vector<KeptDescriptor> kept) const;

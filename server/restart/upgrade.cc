@@ -37,7 +37,7 @@ absl::StatusOr<std::string> DaemonUpgrade::Prepare(absl::Time deadline) {
     }
     preparing_ = true;
   }
-  absl::StatusOr<std::string> version = successor_.Check(ports_);
+  absl::StatusOr<std::string> version = successor_.Check(addresses_);
   if (version.ok()) {
     const absl::Status ready = MakeReady(deadline);
     if (!ready.ok()) version = ready;

@@ -41,12 +41,12 @@ class DaemonUpgrade {
   using StartAhead = std::function<std::unique_ptr<SuccessorSpawner>(
       const std::string& binary, absl::Time deadline)>;
 
-  // `ports`: see kTakenPorts. `sessions` and `store` must outlive it.
-  DaemonUpgrade(Successor successor, std::string ports,
+  // `addresses`: see kTakenAddresses. `sessions` and `store` must outlive it.
+  DaemonUpgrade(Successor successor, std::string addresses,
                 supervisor::SessionRegistry& sessions, DescriptorStore& store,
                 StartAhead start_ahead)
       : successor_(std::move(successor)),
-        ports_(std::move(ports)),
+        addresses_(std::move(addresses)),
         sessions_(sessions),
         store_(store),
         start_ahead_(std::move(start_ahead)) {}
@@ -92,7 +92,7 @@ class DaemonUpgrade {
   bool AllAhead();
 
   const Successor successor_;
-  const std::string ports_;
+  const std::string addresses_;
   supervisor::SessionRegistry& sessions_;
   DescriptorStore& store_;
   const StartAhead start_ahead_;

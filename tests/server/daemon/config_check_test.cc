@@ -64,12 +64,16 @@ TEST_F(ConfigCheckTest, FindsPortsOfOtherPrograms) {
   const std::string port = absl::StrCat((*other)->port());
   const std::vector<std::string> listen = {"--listen=tcp:127.0.0.1:" + port};
   EXPECT_EQ(Check(listen), absl::OkStatus());
-  setenv(kTakenPorts, "", 1);
+  setenv(kTakenAddresses, "", 1);
   ExpectMistake(listen, ":" + port + ": Address already in use");
   ExpectMistake({"--metrics-address=127.0.0.1:" + port}, "already in use");
-  setenv(kTakenPorts, absl::StrCat("7070,", port).c_str(), 1);
+  // The port of this daemon, at another address.
+  setenv(kTakenAddresses, absl::StrCat("tcp:0.0.0.0:", port).c_str(), 1);
+  ExpectMistake(listen, "already in use");
+  setenv(kTakenAddresses,
+         absl::StrCat("tcp:localhost:1,tcp:127.0.0.1:", port).c_str(), 1);
   EXPECT_EQ(Check(listen), absl::OkStatus());
-  unsetenv(kTakenPorts);
+  unsetenv(kTakenAddresses);
 }
 
 TEST_F(ConfigCheckTest, FindsWhatAStartWouldRefuse) {
