@@ -8,8 +8,11 @@
 namespace holdfast::executor {
 
 void CommandContext::Watch(CompletionWatcher::Events events,
-                           CompletionWatcher::Callback callback) const {
+                           std::vector<StreamPoint> awaited,
+                           CompletionWatcher::Callback reply) const {
   CompletionWatcher& watcher = resources.watcher();
+  auto callback =
+      resources.NoteCompletionThen(std::move(awaited), std::move(reply));
   if (!last || resources.options().idle == nullptr) {
     return watcher.Watch(std::move(events), std::move(callback));
   }
@@ -19,23 +22,23 @@ void CommandContext::Watch(CompletionWatcher::Events events,
 
 void CommandContext::WatchWork(StreamResource& stream,
                                CompletionWatcher::Callback reply) const {
-  CompletionWatcher::Callback callback =
-      [note = resources.NoteCompletion({stream.progress.At(sequence)}),
-       reply = std::move(reply)](const absl::Status& done) {
-        note(done);
-        reply(done);
-      };
   if (last && resources.options().idle != nullptr) {
     const auto outcome = resources.watcher().LookClosely(
         *stream.stream, resources.options().idle);
     if (outcome.has_value()) {
-      if (outcome->ok()) resources.stream_work().NoteIdle(stream);
-      return callback(*outcome);
+      if (outcome->ok()) {
+        resources.stream_work().NoteIdle(stream);
+        resources.NoteCompletion();
+      }
+      return reply(*outcome);
     }
   }
   auto mark = resources.stream_work().Mark(stream);
-  if (!mark.ok()) return callback(mark.status());
-  resources.watcher().Watch({*std::move(mark)}, std::move(callback));
+  if (!mark.ok()) return reply(mark.status());
+  resources.watcher().Watch(
+      {*std::move(mark)},
+      resources.NoteCompletionThen({stream.progress.At(sequence)},
+                                   std::move(reply)));
 }
 
 std::function<void(const absl::Status&, v1::Result)> CommandContext::ReplyLater(

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -55,13 +56,14 @@ struct CommandContext {
 
   // Watches events that the client waits for, as CompletionWatcher::Watch does.
   // If the command is the last of its batch, the calling thread first polls the
-  // events for as long as it has nothing else to do; then `callback` may be
-  // called before Watch returns.
-  void Watch(CompletionWatcher::Events events,
-             CompletionWatcher::Callback callback) const;
+  // events for as long as it has nothing else to do; then `reply` may be called
+  // before Watch returns. Before `reply`, notes the commands that are completed
+  // when the events have completed. `awaited` has the points of the events in
+  // their streams, as far as they are known.
+  void Watch(CompletionWatcher::Events events, std::vector<StreamPoint> awaited,
+             CompletionWatcher::Callback reply) const;
   // Like Watch, for the present work of `stream`. `reply` also gets the
-  // driver's error if the end of the work cannot be marked. Notes the commands
-  // that are completed then.
+  // driver's error if the end of the work cannot be marked.
   void WatchWork(StreamResource& stream,
                  CompletionWatcher::Callback reply) const;
 

@@ -60,23 +60,6 @@ std::vector<StreamPoint> RecordedAt(
   return points;
 }
 
-// Notes the commands that are completed when the events have completed.
-CompletionWatcher::Callback Note(
-    const CommandContext& context,
-    std::initializer_list<const EventResource*> events) {
-  return context.resources.NoteCompletion(RecordedAt(events));
-}
-
-// Calls `note`, then `reply`.
-CompletionWatcher::Callback Both(CompletionWatcher::Callback note,
-                                 CompletionWatcher::Callback reply) {
-  return [note = std::move(note),
-          reply = std::move(reply)](const absl::Status& status) {
-    note(status);
-    reply(status);
-  };
-}
-
 v1::Result Readiness(bool finished) {
   v1::Result result;
   result.mutable_readiness()->set_finished(finished);
@@ -226,8 +209,7 @@ absl::Status Handle(const CommandContext& context,
   if (event->imported != nullptr) {
     return SynchronizeImported(context, command, event->imported);
   }
-  context.Watch({event->event},
-                Both(Note(context, {event}), DoneLater(context)));
+  context.Watch({event->event}, RecordedAt({event}), DoneLater(context));
   return absl::OkStatus();
 }
 
@@ -241,7 +223,7 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(const bool finished, event->event->Query());
   if (finished) {
     for (const StreamPoint& point : RecordedAt({event})) point.Reach();
-    context.resources.NoteCompletion({})(absl::OkStatus());
+    context.resources.NoteCompletion();
   }
   context.Reply(Readiness(finished));
   return absl::OkStatus();
@@ -256,9 +238,8 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.start(), *start));
   HOLDFAST_RETURN_IF_ERROR(CheckOwn(command.end(), *end));
   if (command.wait()) {
-    context.Watch(
-        {start->event, end->event},
-        Both(Note(context, {start, end}), ElapsedLater(context, *start, *end)));
+    context.Watch({start->event, end->event}, RecordedAt({start, end}),
+                  ElapsedLater(context, *start, *end));
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(

@@ -34,16 +34,12 @@ absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
   result.mutable_fence()->Swap(&context.failures);
   context.failures.Clear();
   CompletionWatcher::Callback done =
-      [result = std::move(result), reply = context.ReplyLater(),
-       note = resources.NoteCompletion(std::move(ends))](
-          const absl::Status& device_status) {
-        note(device_status);
-        reply(device_status, result);
-      };
+      [result = std::move(result), reply = context.ReplyLater()](
+          const absl::Status& device_status) { reply(device_status, result); };
   if (streams.size() == 1) {
     context.WatchWork(*streams.front(), std::move(done));
   } else {
-    context.Watch(std::move(marks), std::move(done));
+    context.Watch(std::move(marks), std::move(ends), std::move(done));
   }
   return absl::OkStatus();
 }

@@ -69,7 +69,7 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(const bool finished, stream->stream->Query());
   if (finished) {
     context.resources.stream_work().NoteIdle(*stream);
-    context.resources.NoteCompletion({})(absl::OkStatus());
+    context.resources.NoteCompletion();
   }
   context.Reply(Readiness(finished));
   return absl::OkStatus();

@@ -164,17 +164,25 @@ bool Resources::Contains(uint64_t handle) const {
                  [&](const auto& table) { return table.Contains(handle); });
 }
 
-std::function<void(const absl::Status&)> Resources::NoteCompletion(
-    std::vector<StreamPoint> awaited) {
-  if (!options_.completed || stream_work_.destroyed().any_left()) {
-    return [](const absl::Status&) {};
-  }
+bool Resources::NotesCompletion() {
+  return options_.completed != nullptr && !stream_work_.destroyed().any_left();
+}
+
+void Resources::NoteCompletion() {
+  if (NotesCompletion()) options_.completed(stream_work_.DoneThrough({}));
+}
+
+CompletionWatcher::Callback Resources::NoteCompletionThen(
+    std::vector<StreamPoint> awaited, CompletionWatcher::Callback reply) {
+  if (!NotesCompletion()) return reply;
   const uint64_t through = stream_work_.DoneThrough(awaited);
-  return [through, awaited = std::move(awaited),
-          completed = options_.completed](const absl::Status& done) {
-    if (!done.ok()) return;
-    for (const StreamPoint& point : awaited) point.Reach();
-    completed(through);
+  return [this, through, awaited = std::move(awaited),
+          reply = std::move(reply)](const absl::Status& done) {
+    if (done.ok()) {
+      for (const StreamPoint& point : awaited) point.Reach();
+      options_.completed(through);
+    }
+    reply(done);
   };
 }
 

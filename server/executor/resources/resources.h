@@ -233,12 +233,17 @@ class Resources {
   bool IsInError(uint64_t handle) const;
   bool Contains(uint64_t handle) const;
 
+  // Notes the commands that are completed now: all commands before the first
+  // command that may be unfinished in a stream.
+  void NoteCompletion();
   // Returns a callback for a wait that begins now, until the streams of
   // `awaited` have reached these points. If the wait ends with OK, the callback
   // notes the commands that are completed: all commands before the first
-  // command that may be unfinished in another stream. Any thread may call it.
-  std::function<void(const absl::Status&)> NoteCompletion(
-      std::vector<StreamPoint> awaited);
+  // command that may be unfinished in another stream. Then it calls `reply`,
+  // with the outcome of the wait. Only the watcher may keep the callback,
+  // because it refers to this object. Any thread may call it.
+  CompletionWatcher::Callback NoteCompletionThen(
+      std::vector<StreamPoint> awaited, CompletionWatcher::Callback reply);
 
   // Keeps `owner` alive until all present work of the session's streams is
   // done. Does not block. Returns false if the end of the work cannot be
@@ -276,6 +281,9 @@ class Resources {
   void Release(std::vector<Hold> holds);
 
  private:
+  // Returns false if no one is told of completed commands, or if a destroyed
+  // stream may have unfinished work.
+  bool NotesCompletion();
   // Ends waits for events whose sessions have ended, because nothing else would
   // end them.
   void EndWaits(std::vector<EventWaits::Wait> waits);

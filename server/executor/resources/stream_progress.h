@@ -11,10 +11,10 @@
 
 namespace holdfast::executor {
 
-// A point in a stream: the end of its commands up to `sequence`. The default is
-// a point in no stream.
+// A point in a stream: the end of the stream's commands up to `sequence`.
 struct StreamPoint {
-  // The last command that is known to be done, of the point's stream.
+  // The last command of the stream that is known to be done; null: a point in
+  // no stream.
   std::shared_ptr<std::atomic<uint64_t>> done;
   uint64_t sequence = 0;
 
@@ -22,8 +22,9 @@ struct StreamPoint {
   void Reach() const { RaiseTo(sequence, *done); }
 };
 
-// The first command of a stream that may not be done, for the mark up to which
-// all commands of the session are done. Not thread-safe, except for
+// Follows the first command of a stream that may be unfinished. The session's
+// commands before the first of all streams are completed, which the journal
+// notes (Resources::NoteCompletion). Not thread-safe, except for
 // StreamPoint::Reach.
 class StreamProgress {
  public:
@@ -37,12 +38,15 @@ class StreamProgress {
   // Called when all work of the stream is done.
   void NoteIdle() { first_ = kNone; }
 
-  // The end of the stream's present work, which is of commands up to
-  // `sequence`.
+  // Returns the end of the stream's present work. `sequence` is the session's
+  // present command.
   StreamPoint At(uint64_t sequence) const { return {done_, sequence}; }
 
-  // No command before this one is unfinished in the stream. kNone: no command
-  // is.
+  // Returns StreamPoint::done of the stream's points.
+  const std::atomic<uint64_t>* done() const { return done_.get(); }
+
+  // Returns a command before which all commands of the stream are done; kNone
+  // if the stream has no unfinished command.
   uint64_t first_unfinished() const {
     return first_ == kNone ? kNone : std::max(first_, *done_ + 1);
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace holdfast::executor {
 namespace {
 
@@ -53,15 +55,16 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> StreamWork::NoteDestroyed(
 }
 
 uint64_t StreamWork::FirstUnfinished(std::span<const StreamPoint> awaited) {
-  std::vector<const void*> excluded;
+  absl::InlinedVector<const void*, 4> excluded;
   for (const StreamPoint& point : awaited) excluded.push_back(point.done.get());
   std::sort(excluded.begin(), excluded.end());
   std::vector<StreamResource*> busy;
   streams_.ForEach([&](StreamResource& stream) {
     if (stream.progress.first_unfinished() == StreamProgress::kNone) return;
-    const void* const done = stream.progress.At(0).done.get();
-    if (std::binary_search(excluded.begin(), excluded.end(), done)) return;
-    busy.push_back(&stream);
+    if (!std::binary_search(excluded.begin(), excluded.end(),
+                            stream.progress.done())) {
+      busy.push_back(&stream);
+    }
   });
   std::sort(busy.begin(), busy.end(), [](const auto* a, const auto* b) {
     return a->progress.first_unfinished() < b->progress.first_unfinished();

@@ -51,12 +51,10 @@ absl::Status Copy(Transfer::Direction direction, Resources& resources,
                       upload ? bytes : address, piece.size()));
   resources.copies().Add(v1::COPY_PATH_STREAM, piece.size());
   return resources.watcher().Watch(
-      *stream->stream, [note = resources.NoteCompletion({stream->progress.At(
-                            resources.stream_work().command())}),
-                        done = std::move(done)](const absl::Status& status) {
-        note(status);
-        done(status);
-      });
+      *stream->stream,
+      resources.NoteCompletionThen(
+          {stream->progress.At(resources.stream_work().command())},
+          std::move(done)));
 }
 
 }  // namespace
