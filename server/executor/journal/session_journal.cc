@@ -34,19 +34,10 @@ SessionJournal::SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
                                uint64_t received)
     : writer_(std::move(writer)),
       block_(new char[kBlockBytes]),
-      arena_(block_.get(), kBlockBytes),
-      completed_(received) {
+      arena_(block_.get(), kBlockBytes) {
   writer_->SetReceived(received);
   writer_->Resume(received);
   writer_->SetCompleted(received);
-}
-
-void SessionJournal::SetCompleted(uint64_t sequence) {
-  uint64_t before = completed_;
-  while (before < sequence &&
-         !completed_.compare_exchange_weak(before, sequence)) {
-  }
-  writer_->SetCompleted(completed_);
 }
 
 void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,

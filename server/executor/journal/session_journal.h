@@ -2,7 +2,6 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_JOURNAL_SESSION_JOURNAL_H_
 #define HOLDFAST_SERVER_EXECUTOR_JOURNAL_SESSION_JOURNAL_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -35,7 +34,7 @@ class SessionJournal {
   // Note that the commands up to `sequence` have arrived, or that they have
   // taken effect on the devices. Thread-safe.
   void SetReceived(uint64_t sequence) { writer_->SetReceived(sequence); }
-  void SetCompleted(uint64_t sequence);
+  void SetCompleted(uint64_t sequence) { writer_->SetCompleted(sequence); }
   // Sets journal::Header::looked. Thread-safe.
   void SetLooked(uint64_t nanoseconds) { writer_->SetLooked(nanoseconds); }
 
@@ -79,7 +78,6 @@ class SessionJournal {
   // Memory for the records of one command.
   const std::unique_ptr<char[]> block_;
   google::protobuf::Arena arena_;
-  std::atomic<uint64_t> completed_;
 };
 
 }  // namespace holdfast::executor
