@@ -86,9 +86,10 @@ Ticket Event::ticket() const {
 }
 
 CUresult Event::Query() const {
-  ticket().RunLeft();
-  const bool done = shared_ == nullptr ? ticket().Done()
-                                       : shared_->Reached(shared_->recorded());
+  const Ticket last = ticket();
+  last.RunLeft();
+  const bool done =
+      shared_ == nullptr ? last.Done() : shared_->Reached(shared_->recorded());
   return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
