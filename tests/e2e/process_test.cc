@@ -28,6 +28,8 @@ TEST(ProcessTest, AProgramEndsWhenTheTestCrashes) {
     if (write(started[1], &pid, sizeof pid) != sizeof pid) _exit(1);
     raise(SIGKILL);
   }
+  // Else the read below would block if the child ends without a write.
+  close(started[1]);
   pid_t program = -1;
   ASSERT_EQ(read(started[0], &program, sizeof program), sizeof program);
   EXPECT_EQ(waitpid(crashing, nullptr, 0), crashing);
