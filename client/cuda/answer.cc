@@ -78,9 +78,17 @@ CUresult Answer(const absl::Status& status) {
 
 CUresult LastFault() { return last_fault; }
 
+CUresult CheckNoFault() {
+  const CUresult fault = LastFault();
+  return fault == CUDA_SUCCESS
+             ? fault
+             : Failed(fault,
+                      "the program's context was lost by the fault above");
+}
+
 int Refuse(const char* function) {
-  return Answer(absl::UnimplementedError(
-      absl::StrCat(function, " is not served through a daemon")));
+  return Failed(Answer(absl::UnimplementedError(
+      absl::StrCat(function, " is not served through a daemon"))));
 }
 
 }  // namespace holdfast::libcuda

@@ -20,6 +20,10 @@ inline CUresult Answer(CUresult result) { return result; }
 // Returns the error of the fault that ended the session; CUDA_SUCCESS: none.
 CUresult LastFault();
 
+// Returns LastFault(). Logs an error with its reason, that the fault has ended
+// the program's context. For the beginning of an entry point.
+CUresult CheckNoFault();
+
 // If `expression`, a Status or a StatusOr, is an error, these macros return
 // Answer(error) from the calling function, whose result is a CUresult.
 // HOLDFAST_ANSWER_OR_ASSIGN otherwise assigns the value to `target`.

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,7 +23,7 @@ thread_local CUresult told = CUDA_SUCCESS;
 // The search for the outermost function of this library on the stack.
 struct Search {
   const void* library = nullptr;  // where it is loaded
-  std::string function;           // exported; empty: not known
+  const char* function = "";      // exported; empty: not known
 };
 
 _Unwind_Reason_Code Look(_Unwind_Context* frame, void* data) {
@@ -47,10 +46,10 @@ _Unwind_Reason_Code Look(_Unwind_Context* frame, void* data) {
 }
 
 // The name of the entry point that this thread is in; empty: not known.
-std::string EntryPoint() {
+const char* EntryPoint() {
   Dl_info own = {};
   if (dladdr(reinterpret_cast<void*>(&EntryPoint), &own) == 0) return "";
-  Search search{.library = own.dli_fbase, .function = ""};
+  Search search{.library = own.dli_fbase};
   _Unwind_Backtrace(Look, &search);
   return absl::StartsWith(search.function, "cu") ? search.function : "";
 }
@@ -73,7 +72,11 @@ void PrintFailure(CUresult result, absl::string_view why) {
 }
 
 CUresult Failed(CUresult result, absl::string_view why) {
-  if (Logs()) PrintFailure(result, why);
+  if (Logs()) {
+    const char* const function = EntryPoint();
+    PrintFailure(result,
+                 absl::StrCat(function, *function == '\0' ? "" : ": ", why));
+  }
   return result;
 }
 
@@ -82,8 +85,8 @@ void LogResult(CUresult result) {
     return;
   }
   if (told != result) {
-    const std::string function = EntryPoint();
-    PrintFailure(result, function.empty()
+    const char* const function = EntryPoint();
+    PrintFailure(result, *function == '\0'
                              ? ""
                              : absl::StrCat(function, " has refused the call"));
   }

@@ -16,13 +16,15 @@ bool Logs();
 // Prints "holdfast: CUDA_ERROR_INVALID_VALUE: ..." in any case.
 void PrintFailure(CUresult result, absl::string_view why);
 
-// Logs the reason of a failure, and returns `result`.
+// Logs the reason of a failure, with the name of the entry point, which it
+// finds on the stack: "cuMemFree_v2: 0x10 is not ...". A compiler may have left
+// the entry point out there; then the name is missing. Returns `result`. The
+// result must then reach LogResult on this thread.
 CUresult Failed(CUresult result, absl::string_view why);
 
-// Called with the result of an entry point. Logs a failure that this thread has
-// not just told the reason of, with the function's name, which it finds on the
-// stack; a compiler may have left it out there. CUDA_ERROR_NOT_READY is no
-// failure.
+// Called with the result of an entry point. Logs a failure, with the name of
+// the entry point, unless this thread has just printed the reason of the
+// failure. CUDA_ERROR_NOT_READY is no failure.
 void LogResult(CUresult result);
 
 // Logs the result and returns it. LogResult returns nothing, so that the call

@@ -4,6 +4,9 @@
 // and the lookups of handles. Each function calls `body` only if its checks
 // pass. It returns the result of `body`, a CUresult or an absl::Status, as a
 // CUresult, and logs a failure (call_log.h).
+//
+// The forms with a Process& are for the body of another of these functions: an
+// entry point makes the first checks, and logs a failure, once.
 #ifndef HOLDFAST_CLIENT_CUDA_API_CALL_H_
 #define HOLDFAST_CLIENT_CUDA_API_CALL_H_
 
@@ -36,24 +39,30 @@ CUresult WithProcess(Body body) {
 // Calls body(Process&), for entry points about objects, which need no current
 // context. Returns the error of the last fault if there was a fault.
 template <typename Body>
+CUresult WithObjects(Process& process, Body body) {
+  const CUresult fault = CheckNoFault();
+  return fault != CUDA_SUCCESS ? fault : Answer(body(process));
+}
+template <typename Body>
 CUresult WithObjects(Body body) {
-  return WithProcess([&](Process& process) -> CUresult {
-    const CUresult fault = LastFault();
-    return fault != CUDA_SUCCESS ? fault : Answer(body(process));
-  });
+  return WithProcess(
+      [&](Process& process) { return WithObjects(process, body); });
 }
 
 // Calls body(Process&, v1::Device&). CUDA_ERROR_INVALID_DEVICE: there is no
 // such device.
 template <typename Body>
+CUresult WithDevice(Process& process, CUdevice ordinal, Body body) {
+  const auto& devices = process.connection().devices();
+  if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size()) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  return Answer(body(process, devices[static_cast<size_t>(ordinal)]));
+}
+template <typename Body>
 CUresult WithDevice(CUdevice ordinal, Body body) {
-  return WithProcess([&](Process& process) -> CUresult {
-    const auto& devices = process.connection().devices();
-    if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size()) {
-      return CUDA_ERROR_INVALID_DEVICE;
-    }
-    return Answer(body(process, devices[static_cast<size_t>(ordinal)]));
-  });
+  return WithProcess(
+      [&](Process& process) { return WithDevice(process, ordinal, body); });
 }
 
 // Calls body(Process&, Context&) with the thread's current context.
@@ -61,14 +70,17 @@ CUresult WithDevice(CUdevice ordinal, Body body) {
 // CUDA_ERROR_CONTEXT_IS_DESTROYED: the current context has ended. Returns the
 // error of the last fault if there was a fault.
 template <typename Body>
+CUresult WithContext(Process& process, Body body) {
+  if (CurrentContext() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto context = process.contexts().Find(CurrentContext());
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const CUresult fault = CheckNoFault();
+  return fault != CUDA_SUCCESS ? fault : Answer(body(process, *context));
+}
+template <typename Body>
 CUresult WithContext(Body body) {
-  return WithProcess([&](Process& process) -> CUresult {
-    if (CurrentContext() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    const auto context = process.contexts().Find(CurrentContext());
-    if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    const CUresult fault = LastFault();
-    return fault != CUDA_SUCCESS ? fault : Answer(body(process, *context));
-  });
+  return WithProcess(
+      [&](Process& process) { return WithContext(process, body); });
 }
 
 // Returns the error for a handle without an object: `unknown`, unless the
@@ -98,15 +110,15 @@ inline absl::StatusOr<std::shared_ptr<Stream>> DefaultStream(Context& context,
 // Calls body(Process&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such
 // stream.
 template <typename Body>
-CUresult WithStream(CUstream handle, Body body) {
+CUresult WithStream(Process& process, CUstream handle, Body body) {
   if (IsDefaultStream(handle)) {
-    return WithContext([&](Process& process, Context& context) -> CUresult {
+    return WithContext(process, [&](Process&, Context& context) -> CUresult {
       HOLDFAST_ANSWER_OR_ASSIGN(const std::shared_ptr<Stream> stream,
                                 DefaultStream(context, handle));
       return Answer(body(process, *stream));
     });
   }
-  return WithObjects([&](Process& process) -> CUresult {
+  return WithObjects(process, [&](Process&) -> CUresult {
     const std::shared_ptr<Stream> stream = process.streams.Find(handle);
     if (stream == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE);
@@ -114,13 +126,19 @@ CUresult WithStream(CUstream handle, Body body) {
     return Answer(body(process, *stream));
   });
 }
+template <typename Body>
+CUresult WithStream(CUstream handle, Body body) {
+  return WithProcess(
+      [&](Process& process) { return WithStream(process, handle, body); });
+}
 
 // Calls body(Process&, Stream&) for an entry point that gives the stream work,
 // after Stream::Enter. If the stream captures, calls capture(Process&, Stream&,
 // NodeWork*) instead, which makes the work of a node.
 template <typename Capturing, typename Body>
-CUresult WithWork(CUstream handle, Capturing capture, Body body) {
-  return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
+CUresult WithWork(Process& process, CUstream handle, Capturing capture,
+                  Body body) {
+  return WithStream(process, handle, [&](Process&, Stream& stream) -> CUresult {
     CUresult captured = CUDA_SUCCESS;
     if (IsCaptured(process, stream, &captured, [&](NodeWork* work) -> CUresult {
           return capture(process, stream, work);
@@ -129,6 +147,12 @@ CUresult WithWork(CUstream handle, Capturing capture, Body body) {
     }
     HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
     return Answer(body(process, stream));
+  });
+}
+template <typename Capturing, typename Body>
+CUresult WithWork(CUstream handle, Capturing capture, Body body) {
+  return WithProcess([&](Process& process) {
+    return WithWork(process, handle, capture, body);
   });
 }
 
@@ -155,14 +179,19 @@ CUresult WithSubmittedWork(CUstream handle, Body body) {
 
 // Calls body(ProgramEvent&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
 template <typename Body>
-CUresult WithEvent(CUevent handle, Body body) {
-  return WithObjects([&](Process& process) -> CUresult {
+CUresult WithEvent(Process& process, CUevent handle, Body body) {
+  return WithObjects(process, [&](Process&) -> CUresult {
     const auto event = process.events.Find(handle);
     if (event == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE);
     }
     return Answer(body(*event));
   });
+}
+template <typename Body>
+CUresult WithEvent(CUevent handle, Body body) {
+  return WithProcess(
+      [&](Process& process) { return WithEvent(process, handle, body); });
 }
 
 // Returns true if any of the pointers is null.

@@ -42,7 +42,9 @@ CUresult CreateContext(CUcontext* context, unsigned flags, CUdevice device) {
 // Streams that were destroyed with work in them count, too: so all streams of
 // the session are waited for.
 CUresult Synchronize(Context& context) {
-  if (LastFault() != CUDA_SUCCESS) return LastFault();
+  if (const CUresult fault = CheckNoFault(); fault != CUDA_SUCCESS) {
+    return fault;
+  }
   const CUresult captured = CheckContextCall(Process::Get(), context);
   return captured != CUDA_SUCCESS
              ? captured

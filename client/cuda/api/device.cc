@@ -82,7 +82,7 @@ CUresult cuInit(unsigned flags) {
   // The child of a fork.
   if (absl::IsFailedPrecondition(started))
     return Failed(CUDA_ERROR_NOT_INITIALIZED);
-  HOLDFAST_ANSWER_IF_ERROR(started);
+  if (!started.ok()) return Failed(Answer(started));
   return Process::Get().connection().devices().empty()
              ? Failed(CUDA_ERROR_NO_DEVICE)
              : CUDA_SUCCESS;
@@ -92,7 +92,8 @@ CUresult cuInit(unsigned flags) {
 CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return Failed(CUDA_ERROR_INVALID_VALUE);
   if (!Process::Get().forked()) {
-    HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
+    const absl::Status started = Process::Get().Init();
+    if (!started.ok()) return Failed(Answer(started));
   }
   *version =
       std::min(Process::Get().connection().driver_version(), CUDA_VERSION);
@@ -136,6 +137,12 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
                 std::min(sizeof uuid->bytes, found.uuid().size()));
     return CUDA_SUCCESS;
   });
+}
+
+// Only Windows has LUIDs. Runtimes ask for one and ignore this answer, so that
+// the log leaves it out.
+CUresult cuDeviceGetLuid(char*, unsigned*, CUdevice) {
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
@@ -195,8 +202,8 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
 }
 
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  return WithDevice(device, [&](Process&, const Device& found) {
-    return WithDevice(peer, [&](Process& process, const Device&) {
+  return WithDevice(device, [&](Process& process, const Device& found) {
+    return WithDevice(process, peer, [&](Process&, const Device&) {
       if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
       *can = device != peer && IsPeer(process, found, peer);
       return CUDA_SUCCESS;
@@ -206,8 +213,8 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
                                  CUdevice source, CUdevice destination) {
-  return WithDevice(source, [&](Process&, const Device& found) {
-    return WithDevice(destination, [&](Process& process, const Device&) {
+  return WithDevice(source, [&](Process& process, const Device& found) {
+    return WithDevice(process, destination, [&](Process&, const Device&) {
       if (source == destination) return CUDA_ERROR_INVALID_DEVICE;
       if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
       switch (attribute) {

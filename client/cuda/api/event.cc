@@ -23,7 +23,7 @@ bool AreEventFlags(unsigned flags) {
 // streams join.
 CUresult Record(CUevent event, CUstream handle, unsigned flags) {
   return WithStream(handle, [&](Process& process, Stream& stream) {
-    return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
+    return WithEvent(process, event, [&](ProgramEvent& found) -> CUresult {
       if (found.is_imported) return CUDA_ERROR_NOT_SUPPORTED;
       CUresult captured = CUDA_SUCCESS;
       if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0
@@ -42,30 +42,39 @@ CUresult Record(CUevent event, CUstream handle, unsigned flags) {
 
 // body(ProgramEvent&) for a call that looks at the work before the event.
 template <typename Body>
+CUresult WithRecordedEvent(Process& process, CUevent event, Body body) {
+  return WithEvent(process, event, [&](ProgramEvent& found) {
+    return IsPointOfCapture(process, found) ? CUDA_ERROR_CAPTURED_EVENT
+                                            : Answer(body(found));
+  });
+}
+template <typename Body>
 CUresult WithRecordedEvent(CUevent event, Body body) {
-  return WithEvent(event, [&](ProgramEvent& found) {
-    return IsPointOfCapture(Process::Get(), found) ? CUDA_ERROR_CAPTURED_EVENT
-                                                   : Answer(body(found));
+  return WithProcess([&](Process& process) {
+    return WithRecordedEvent(process, event, body);
   });
 }
 
 // A clock that is read before both events are there has no answer yet.
 CUresult ElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  return WithRecordedEvent(start, [&](ProgramEvent& from) {
-    return WithRecordedEvent(end, [&](ProgramEvent& to) -> CUresult {
-      if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      const absl::StatusOr<float> elapsed =
-          to.event.MillisecondsSince(from.event);
-      if (absl::IsUnavailable(elapsed.status()) &&
-          LastFault() == CUDA_SUCCESS) {
-        return CUDA_ERROR_NOT_READY;
-      }
-      if (absl::IsFailedPrecondition(elapsed.status())) {
-        return CUDA_ERROR_INVALID_HANDLE;
-      }
-      HOLDFAST_ANSWER_IF_ERROR(elapsed.status());
-      *milliseconds = *elapsed;
-      return CUDA_SUCCESS;
+  const auto measure = [&](ProgramEvent& from, ProgramEvent& to) -> CUresult {
+    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const absl::StatusOr<float> elapsed =
+        to.event.MillisecondsSince(from.event);
+    if (absl::IsUnavailable(elapsed.status()) && LastFault() == CUDA_SUCCESS) {
+      return CUDA_ERROR_NOT_READY;
+    }
+    if (absl::IsFailedPrecondition(elapsed.status())) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    HOLDFAST_ANSWER_IF_ERROR(elapsed.status());
+    *milliseconds = *elapsed;
+    return CUDA_SUCCESS;
+  };
+  return WithProcess([&](Process& process) {
+    return WithRecordedEvent(process, start, [&](ProgramEvent& from) {
+      return WithRecordedEvent(
+          process, end, [&](ProgramEvent& to) { return measure(from, to); });
     });
   });
 }

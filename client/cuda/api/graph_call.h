@@ -20,20 +20,30 @@ namespace holdfast::libcuda {
 
 // Calls body(Process&).
 template <typename Body>
-CUresult WithDefinitions(Body body) {
-  return WithObjects([&](Process& process) -> CUresult {
+CUresult WithDefinitions(Process& process, Body body) {
+  return WithObjects(process, [&](Process&) -> CUresult {
     const DefinitionsLock lock(process.graphs);
     return body(process);
   });
 }
+template <typename Body>
+CUresult WithDefinitions(Body body) {
+  return WithProcess(
+      [&](Process& process) { return WithDefinitions(process, body); });
+}
 
 // Calls body(Process&, Graph&).
 template <typename Body>
-CUresult WithGraph(CUgraph handle, Body body) {
-  return WithDefinitions([&](Process& process) -> CUresult {
+CUresult WithGraph(Process& process, CUgraph handle, Body body) {
+  return WithDefinitions(process, [&](Process&) -> CUresult {
     const std::shared_ptr<Graph> graph = process.graphs.graphs.Find(handle);
     return graph == nullptr ? CUDA_ERROR_INVALID_VALUE : body(process, *graph);
   });
+}
+template <typename Body>
+CUresult WithGraph(CUgraph handle, Body body) {
+  return WithProcess(
+      [&](Process& process) { return WithGraph(process, handle, body); });
 }
 
 // Calls body(Process&, Node&).

@@ -25,8 +25,9 @@ CUresult CheckFlags(cuuint64_t flags) {
 }
 
 // Copies the definition, so that the daemon is asked without the lock.
-CUresult CopyDefinition(CUgraph handle, std::shared_ptr<Graph>* definition) {
-  return WithGraph(handle, [&](Process&, Graph& graph) {
+CUresult CopyDefinition(Process& process, CUgraph handle,
+                        std::shared_ptr<Graph>* definition) {
+  return WithGraph(process, handle, [&](Process&, Graph& graph) {
     const bool is_only =
         graph.has_memory_nodes() || graph.has_conditional_nodes();
     if (graph.owner() != nullptr && is_only) return CUDA_ERROR_INVALID_VALUE;
@@ -43,7 +44,7 @@ CUresult Instantiate(CUgraphExec* handle, CUgraph graph_handle,
         handle == nullptr ? CUDA_ERROR_INVALID_VALUE : CheckFlags(flags);
     std::shared_ptr<Graph> definition;
     if (result == CUDA_SUCCESS) {
-      result = CopyDefinition(graph_handle, &definition);
+      result = CopyDefinition(process, graph_handle, &definition);
     }
     if (result != CUDA_SUCCESS) return result;
     const bool is_only =
@@ -53,7 +54,7 @@ CUresult Instantiate(CUgraphExec* handle, CUgraph graph_handle,
                                &exec, error);
     if (result != CUDA_SUCCESS) return result;
     if (is_only) {
-      result = WithGraph(graph_handle, [&](Process&, Graph& graph) {
+      result = WithGraph(process, graph_handle, [&](Process&, Graph& graph) {
         if (!graph.only_exec.expired()) return CUDA_ERROR_NOT_SUPPORTED;
         graph.only_exec = exec;
         return CUDA_SUCCESS;
@@ -128,17 +129,17 @@ CUresult cuGraphExecDestroy(CUgraphExec handle) {
 }
 
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {
-  return WithExec(handle, [&](Process&, GraphExec& exec) {
+  return WithExec(handle, [&](Process& process, GraphExec& exec) {
     return WithWork(
-        stream_handle, RefuseCapture,
+        process, stream_handle, RefuseCapture,
         [&](Process&, Stream& stream) { return exec.Upload(stream); });
   });
 }
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
-  return WithExec(handle, [&](Process&, GraphExec& exec) {
+  return WithExec(handle, [&](Process& process, GraphExec& exec) {
     return WithWork(
-        stream_handle, RefuseCapture,
+        process, stream_handle, RefuseCapture,
         [&](Process&, Stream& stream) { return exec.Launch(stream); });
   });
 }

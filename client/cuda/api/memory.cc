@@ -99,11 +99,10 @@ CUresult WithHostMemory(void* host, Body body) {
 }
 
 // The answer to the end of memory that is not there.
-CUresult NotAllocated(Process& process, absl::string_view call,
-                      uint64_t address) {
+CUresult NotAllocated(Process& process, uint64_t address) {
   return Failed(
       ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE),
-      absl::StrCat(call, ": 0x", absl::Hex(address),
+      absl::StrCat("0x", absl::Hex(address),
                    " is not the start of memory that this call frees"));
 }
 
@@ -159,7 +158,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     }
     const auto freed = process.memory.Remove(pointer, IsFreeable);
     if (freed == nullptr) {
-      return NotAllocated(process, "cuMemFree", pointer);
+      return NotAllocated(process, pointer);
     }
     return freed->is_host()
                ? Answer(process.connection().session().Synchronize())
@@ -199,8 +198,7 @@ CUresult cuMemFreeHost(void* pointer) {
                  memory.pool == nullptr;
         });
     if (freed == nullptr) {
-      return NotAllocated(process, "cuMemFreeHost",
-                          reinterpret_cast<uint64_t>(pointer));
+      return NotAllocated(process, reinterpret_cast<uint64_t>(pointer));
     }
     return freed->has_place()
                ? Answer(process.connection().session().Synchronize())

@@ -134,8 +134,8 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
 }
 
 CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
-  return WithStream(from, [&](Process&, Stream& source) {
-    return WithStream(to, [&](Process&, Stream& stream) {
+  return WithStream(from, [&](Process& process, Stream& source) {
+    return WithStream(process, to, [&](Process&, Stream& stream) {
       stream.CopyAttributes(source.attributes());
       return CUDA_SUCCESS;
     });

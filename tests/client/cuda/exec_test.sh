@@ -106,8 +106,12 @@ done
 said=$("$holdfast" exec --memcheck -- python3 -c "$stray" 2>&1)
 [[ $said == *"; the program's context is lost: "* && $said != *"told to recover"* ]]
 expect 0 "what a fault means for the program: $said"
+said=$(HOLDFAST_CUDA_LOG=1 "$holdfast" exec --memcheck -- python3 -c "$stray
+assert driver.cuMemFree_v2(pointer) == 700" 2>&1)
+[[ $said == *"ILLEGAL_ADDRESS: cuMemFree_v2: the program's context was lost by the fault above"* ]]
+expect 0 "a call after a fault: $said"
 # The log has the reason of each refusal, or the name of the function; a query is no failure.
-refusals='import ctypes
+refusals='import ctypes, struct
 driver = ctypes.CDLL("libcuda.so.1")
 context, module, kernel, event = (ctypes.c_void_p() for _ in range(4))
 assert driver.cuCtxSynchronize() == 3
@@ -122,16 +126,25 @@ assert driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
 assert driver.cuMemFree_v2(ctypes.c_uint64(0x1234)) == 1
 assert driver.cuStreamSynchronize(ctypes.c_void_p(77)) == 400
 assert driver.cuMemHostGetFlags(None, None) == 1
+assert driver.cuDeviceGetLuid(None, None, 0) == 801
+assert driver.cuImportExternalMemory(None, None) == 801
+attribute = (ctypes.c_uint32 * 18)(9999)
+launch = struct.pack("7I4xQQI4x", 1, 1, 1, 1, 1, 1, 0, 0, ctypes.addressof(attribute), 1)
+assert driver.cuLaunchKernelEx(launch, kernel, None, None) == 801
+assert driver.cuStreamCopyAttributes(None, ctypes.c_void_p(77)) == 400
+assert driver.cuDeviceCanAccessPeer(None, 0, 9) == 101
 assert driver.cuStreamQuery(None) in (0, 600)'
 said=$(HOLDFAST_CUDA_LOG=1 "$holdfast" exec --device=cpu -- python3 -c "$refusals" 2>&1)
 expect 0 "calls that are refused: $said"
 for why in "cuCtxSynchronize has refused the call" "a block of 5000 threads: kernel k has at most 1024" \
-  "1073741824 bytes of dynamic shared memory: kernel k has at most" "cuMemFree: 0x1234 is not the start of memory" \
-  "CUDA_ERROR_INVALID_HANDLE: cuStreamSynchronize has" "cuMemHostGetFlags has refused"; do
+  "1073741824 bytes of dynamic shared memory: kernel k has at most" "cuMemFree_v2: 0x1234 is not the start of memory" \
+  "CUDA_ERROR_INVALID_HANDLE: cuStreamSynchronize has" "cuMemHostGetFlags has refused" \
+  "cuImportExternalMemory is not served" "cuLaunchKernelEx has refused" "cuStreamCopyAttributes has refused" \
+  "cuDeviceCanAccessPeer has refused"; do
   [ "$(grep -c "holdfast: CUDA_ERROR_[A-Z_]*: .*$why\|holdfast: $why" <<<"$said")" -eq 1 ]
   expect 0 "the log says $why: $said"
 done
-[ "$(grep -c "^holdfast: " <<<"$said")" -eq 6 ]
+[ "$(grep -c "^holdfast: " <<<"$said")" -eq 10 ]
 expect 0 "one line a refusal: $said"
 said=$("$holdfast" exec --device=cpu -- python3 -c "$stray" 2>&1)
 [[ $said == *"place 12 0"*"place 16 0"* ]]
