@@ -4,7 +4,6 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

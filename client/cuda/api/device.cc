@@ -4,7 +4,6 @@
 // daemon but cuInit and the free memory.
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <string>
 
 #include "absl/strings/ascii.h"
