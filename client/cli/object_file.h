@@ -37,13 +37,14 @@ absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
 // The use of an object: a device loads it, or it is linked.
 enum class ObjectUse { kLoad, kLink };
 
-// The endings of the files for either use, for help texts. kLoad includes .cu.
+// Returns the endings of the files for a use, for help texts. kLoad includes
+// .cu.
 absl::string_view EndingsFor(ObjectUse use);
 
 // Puts an object of the command line into the daemon's store: "FILE" or
 // "FORMAT:FILE". "sha256:HEX" names an object that should be in the store
-// already; this is not checked. Returns a usage error for an object of another
-// use.
+// already; this is not checked. Returns a usage error if objects of this format
+// are not for `use`.
 absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
                                          const std::string& argument,
                                          ObjectUse use);

@@ -51,14 +51,16 @@ absl::Status FaultStatus(absl::string_view session_id,
                          const v1::FaultReport& report,
                          AfterFault after = AfterFault::kGoesOn);
 
-// Returns the message of a FaultStatus, with another `after` in its end.
+// Returns the message of a status of FaultStatus(), with the end that it has
+// for `after`.
 std::string MessageWith(const absl::Status& fault, AfterFault after);
 
 // Returns the report as readable lines, without a line feed at the end.
 std::string DescribeFault(const v1::FaultReport& report);
 
-// Returns the lines of DescribeFault after the first, which names the cause, as
-// the message of FaultStatus() does. Each line begins with a line feed.
+// Returns the lines of DescribeFault except the first, each with a line feed
+// before it. The first line has the cause. A caller that prints the message of
+// FaultStatus(), which has the cause too, prints these lines after it.
 std::string DescribeFaultWithoutCause(const v1::FaultReport& report);
 
 }  // namespace holdfast

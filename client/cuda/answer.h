@@ -20,8 +20,8 @@ inline CUresult Answer(CUresult result) { return result; }
 // Returns the error of the fault that ended the session; CUDA_SUCCESS: none.
 CUresult LastFault();
 
-// Returns LastFault(). Logs an error with its reason, that the fault has ended
-// the program's context. For the beginning of an entry point.
+// Returns LastFault(). If there was a fault, logs that the program's context
+// was lost by it. An entry point calls this first, and returns the error.
 CUresult CheckNoFault();
 
 // If `expression`, a Status or a StatusOr, is an error, these macros return

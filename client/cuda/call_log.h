@@ -16,10 +16,10 @@ bool Logs();
 // Prints "holdfast: CUDA_ERROR_INVALID_VALUE: ..." in any case.
 void PrintFailure(CUresult result, absl::string_view why);
 
-// Logs the reason of a failure, with the name of the entry point, which it
-// finds on the stack: "cuMemFree_v2: 0x10 is not ...". A compiler may have left
-// the entry point out there; then the name is missing. Returns `result`. The
-// result must then reach LogResult on this thread.
+// Logs the reason of a failure after the name of the entry point, and returns
+// `result`: "cuMemFree_v2: 0x10 is not ...". The name comes from the stack; it
+// is missing if the compiler has removed the entry point's frame. The entry
+// point passes the result to LogResult, which does not log it again.
 CUresult Failed(CUresult result, absl::string_view why);
 
 // Called with the result of an entry point. Logs a failure, with the name of

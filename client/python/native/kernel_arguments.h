@@ -96,11 +96,12 @@ class Arguments {
   // Returns false, with an exception set, if the call fails.
   bool LearnKinds();
   // Returns false, with an exception, if the parameter has another size. `what`
-  // is the argument, or its type for the message.
+  // is the argument, whose type the message names, or the text for the message.
   template <typename What>
   bool CheckSize(size_t index, size_t size, What what);
   // Warns if the parameter is known to be of another kind than the scalar.
-  // Returns false, with an exception, if a filter makes one of the warning.
+  // Returns false, with an exception, if a filter of Python's warnings turns
+  // the warning into an exception.
   bool WarnOfKind(PyObject* object, size_t index, char kind);
   // "an integer of 4 bytes"; "of 4 bytes" if the kind is not known.
   std::string DescribeParameter(size_t index) const;
